@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "sandbox/cgroup.h"
+
+#include "base/fd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static const struct sbx_cgroup_driver *const drivers[] = {&sbx_cgroup_v2, &sbx_cgroup_v1};
+
+static void part_done(struct sbx_cgroup_part *part)
+{
+	sbx_closep(&part->dir_fd);
+	sbx_closep(&part->join_fd);
+	sbx_closep(&part->parent_fd);
+	sbx_closep(&part->leave_fd);
+	free(part->path);
+	part->path = NULL;
+}
+
+void sbx_cgroup_free(struct sbx_cgroup *cgroup)
+{
+	if (cgroup == NULL)
+		return;
+	for (size_t i = 0; i < cgroup->n_parts; i++)
+		part_done(&cgroup->parts[i]);
+	free(cgroup->name);
+	free(cgroup);
+}
+
+void sbx_cgroup_freep(struct sbx_cgroup **cgroup)
+{
+	sbx_cgroup_free(*cgroup);
+}
+
+void sbx_cgroup_remove(struct sbx_cgroup *cgroup)
+{
+	for (size_t i = 0; i < cgroup->n_parts; i++)
+		(void)unlinkat(cgroup->parts[i].parent_fd, cgroup->name, AT_REMOVEDIR);
+}
+
+/* A directory that may exist already, opened. */
+static int make_directory(int dirfd, const char *name, int *ret_fd, struct sbx_err *err)
+{
+	int fd;
+
+	if (mkdirat(dirfd, name, 0755) < 0 && errno != EEXIST)
+		return sbx_fail(err, errno, "make cgroup '%s': %s", name, strerror(errno));
+	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return sbx_fail(err, errno, "open cgroup '%s': %s", name, strerror(errno));
+	*ret_fd = fd;
+	return 0;
+}
+
+int sbx_cgroup_set(const struct sbx_cgroup_part *part, const char *file, const char *text,
+		   uint64_t value, struct sbx_err *err)
+{
+	sbx_autoclose int fd = -EBADF;
+	char number[32];
+	int rc;
+
+	(void)snprintf(number, sizeof(number), "%" PRIu64, value); /* fits */
+	if (text == NULL)
+		text = number;
+	fd = openat(part->dir_fd, file, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return sbx_fail(err, errno, "limit '%s' (cgroup %s): %s", file, part->label,
+				strerror(errno));
+	rc = sbx_write_all(fd, text, strlen(text));
+	if (rc < 0)
+		return sbx_fail(err, -rc, "limit '%s' = %s (cgroup %s): %s", file, text,
+				part->label, strerror(-rc));
+	return 0;
+}
+
+static int open_for_joining(int dirfd, const char *file, int *ret_fd, struct sbx_err *err)
+{
+	int fd = openat(dirfd, file, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return sbx_fail(err, errno, "open cgroup file '%s': %s", file, strerror(errno));
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Empty cgroups that dead sandboxes of the user left; one that is still in use stays (EBUSY). */
+static void sweep(int parent_fd, const char *name)
+{
+	const size_t prefix = (size_t)(strchr(name, '@') - name) + 1;
+	const struct dirent *entry;
+	DIR *dir;
+	int fd = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dir = fdopendir(fd);
+	if (dir == NULL) {
+		(void)close(fd); /* nothing written */
+		return;
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		if (strncmp(entry->d_name, name, prefix) == 0)
+			(void)unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
+	}
+	(void)closedir(dir); /* nothing written */
+}
+
+int sbx_cgroup_part_open(const char *label, const char *mount_path, const char *name,
+			 const char *join_file, struct sbx_cgroup_part *ret_part,
+			 struct sbx_err *err)
+{
+	static const struct sbx_cgroup_part empty = {
+		.dir_fd = -EBADF,
+		.join_fd = -EBADF,
+		.parent_fd = -EBADF,
+		.leave_fd = -EBADF,
+	};
+	__attribute__((cleanup(part_done))) struct sbx_cgroup_part part = empty;
+	sbx_autostr struct sbx_str path = {0};
+	sbx_autoclose int mount_fd = open(mount_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc;
+
+	part.label = label;
+	if (mount_fd < 0)
+		return sbx_fail(err, errno, "open '%s': %s", mount_path, strerror(errno));
+	rc = make_directory(mount_fd, SBX_CGROUP_PARENT, &part.parent_fd, err);
+	if (rc < 0)
+		return rc;
+	sweep(part.parent_fd, name);
+	/* A keeper steps out to the top before it removes its sandbox's cgroup. */
+	rc = open_for_joining(mount_fd, join_file, &part.leave_fd, err);
+	if (rc < 0)
+		return rc;
+	rc = make_directory(part.parent_fd, name, &part.dir_fd, err);
+	if (rc < 0)
+		return rc;
+	rc = open_for_joining(part.dir_fd, join_file, &part.join_fd, err);
+	if (rc < 0)
+		return rc;
+	sbx_str_addf(&path, "%s/" SBX_CGROUP_PARENT "/%s", mount_path, name);
+	if (sbx_str_take(&path, &part.path) < 0)
+		return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
+	*ret_part = part;
+	part = empty;
+	return 0;
+}
+
+static int make_name(const char *user, char **ret_name, struct sbx_err *err)
+{
+	sbx_autostr struct sbx_str name = {0};
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return sbx_fail(err, errno, "getrandom: %s", strerror(errno));
+	sbx_str_addf(&name, "%s@%016" PRIx64, user, random);
+	if (sbx_str_take(&name, ret_name) < 0)
+		return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
+	return 0;
+}
+
+int sbx_cgroup_create(const struct sbx_plan *plan, struct sbx_cgroup **ret_cgroup,
+		      struct sbx_err *err)
+{
+	sbx_autofree struct sbx_cgroup *cgroup = calloc(1, sizeof(*cgroup));
+	int rc = 0;
+
+	if (cgroup == NULL)
+		return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		rc = drivers[i]->probe(err);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			continue;
+		cgroup->driver = drivers[i];
+		break;
+	}
+	if (cgroup->driver == NULL)
+		return sbx_fail(err, ENOTSUP,
+				"no cgroup file system with memory and pids is mounted at "
+				"/sys/fs/cgroup, so limits cannot be put in force");
+	rc = make_name(plan->user, &cgroup->name, err);
+	if (rc < 0)
+		return rc;
+	rc = cgroup->driver->create(plan, cgroup, err);
+	if (rc < 0) {
+		sbx_cgroup_remove(cgroup);
+		sbx_cgroup_free(cgroup);
+		cgroup = NULL;
+		return rc;
+	}
+	*ret_cgroup = cgroup;
+	cgroup = NULL;
+	return 0;
+}
+
+int sbx_cgroup_join(const int *join_fds, size_t n_fds, struct sbx_err *err)
+{
+	for (size_t i = 0; i < n_fds; i++) {
+		int rc = sbx_write_all(join_fds[i], "0", 1);
+
+		if (rc < 0)
+			return sbx_fail(err, -rc, "enter the sandbox's cgroup: %s", strerror(-rc));
+	}
+	return 0;
+}
