@@ -36,7 +36,9 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 # These make a program that runs while building; they are no part of the library.
 FILTER_GENERATOR := sandbox/filter_gen.c sandbox/filter_rules.c
-LIBRARY_SOURCES := $(filter-out $(FILTER_GENERATOR),$(wildcard base/*.c sandbox/*.c config/*.c))
+# Linked into the static programs only.
+STATIC_SOURCES := base/no_nss.c
+LIBRARY_SOURCES := $(filter-out $(FILTER_GENERATOR) $(STATIC_SOURCES),$(wildcard base/*.c sandbox/*.c config/*.c))
 MODULE_SOURCES := $(wildcard pam_module/*.c)
 KEEPER_SOURCES := $(wildcard keeper/*.c)
 SHELL_SOURCES := $(wildcard shell/*.c)
@@ -104,11 +106,11 @@ $(MODULE): $(call objects,$(MODULE_SOURCES)) $(LIBRARY) pam_module/pam_sbx.map
 
 # Static: it is started by root, and no loader, preload file or library of anybody's
 # choice shall have a say in it. It stays in memory for the life of each sandbox.
-$(KEEPER): $(call objects,$(KEEPER_SOURCES)) $(LIBRARY)
+$(KEEPER): $(call objects,$(KEEPER_SOURCES) $(STATIC_SOURCES)) $(LIBRARY)
 	$(call say,LD,$@)$(CC) $(CFLAGS_ALL) -static-pie $(LDFLAGS_ALL) -o $@ $^ $(CORE_LIBS_STATIC)
 
 # Static: as a login shell it may be started with an LD_PRELOAD that the sandboxed user chose.
-$(SBXSH): $(call objects,$(SHELL_SOURCES)) $(LIBRARY)
+$(SBXSH): $(call objects,$(SHELL_SOURCES) $(STATIC_SOURCES)) $(LIBRARY)
 	$(call say,LD,$@)$(CC) $(CFLAGS_ALL) -static-pie $(LDFLAGS_ALL) -o $@ $^ $(CORE_LIBS_STATIC)
 
 $(SBXCTL): $(call objects,$(CONTROL_SOURCES)) $(LIBRARY)

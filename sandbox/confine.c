@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "filter_bytes.h"
 
+#include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -17,13 +18,11 @@
 #include <unistd.h>
 
 /*
- * Capabilities are handled by system calls and not through libcap-ng: that reads the
- * bounding set from /proc/PID, which is another process, or none, after joining a
- * sandbox; releases before 0.8.1 report success when they could not drop it; and as
- * a library in someone else's process its state is shared with that program's own use.
+ * The bounding set is emptied by system calls and not through libcap-ng: that reads it
+ * from /proc/PID, which is another process, or none, after joining a sandbox, and
+ * releases before 0.8.1 report success when they could not drop it.
  */
 
-#define CAP_SETS 2	      /* 32-bit halves in capget(2)'s version 3 */
 #define CAP_NUMBERS 64	      /* more than a set can hold */
 #define STATUS_MAX (1U << 20) /* of /proc/PID/status: 1.5 KiB, up to 700 more with 65536 groups */
 
@@ -88,25 +87,40 @@ static int drop_bounding_set(struct sbx_err *err)
 	return 0;
 }
 
+/* What libcap-ng is to apply: 'kept' and no more, or all that there is now but nothing inheritable. */
+static int choose_capabilities(uint64_t kept)
+{
+	if (kept == SBX_CAPABILITIES_ANY) {
+		if (capng_get_caps_process() < 0)
+			return -EIO;
+	} else {
+		capng_clear(CAPNG_SELECT_CAPS);
+	}
+	for (unsigned int cap = 0; cap <= CAP_LAST_CAP; cap++) {
+		if (kept == SBX_CAPABILITIES_ANY)
+			(void)capng_update(CAPNG_DROP, CAPNG_INHERITABLE, cap);
+		else if ((kept & 1ULL << cap) != 0)
+			(void)capng_update(CAPNG_ADD, CAPNG_PERMITTED | CAPNG_EFFECTIVE, cap);
+	}
+	return 0;
+}
+
 /* Nothing inheritable or ambient, and of the other two no more than 'kept'. */
 static int limit_capabilities(uint64_t kept, struct sbx_err *err)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-	struct __user_cap_data_struct sets[CAP_SETS];
+	void *hosts_state;
+	int rc;
 
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return sbx_fail(err, errno, "clear ambient capabilities: %s", strerror(errno));
-	if (syscall(SYS_capget, &header, sets) < 0)
-		return sbx_fail(err, errno, "read capabilities: %s", strerror(errno));
-	for (size_t i = 0; i < CAP_SETS; i++) {
-		uint32_t mask = (uint32_t)(kept >> (32 * i));
-
-		sets[i].inheritable = 0;
-		sets[i].permitted &= mask;
-		sets[i].effective &= mask;
-	}
-	if (syscall(SYS_capset, &header, sets) < 0)
-		return sbx_fail(err, errno, "drop capabilities: %s", strerror(errno));
+	/* The library's state is shared with whatever else in this process uses it. */
+	hosts_state = capng_save_state();
+	rc = choose_capabilities(kept);
+	if (rc == 0 && capng_apply(CAPNG_SELECT_CAPS) < 0)
+		rc = -EPERM;
+	capng_restore_state(&hosts_state);
+	if (rc < 0)
+		return sbx_fail(err, -rc, "drop capabilities: %s", strerror(-rc));
 	return 0;
 }
 

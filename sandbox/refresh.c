@@ -60,7 +60,7 @@ static bool default_shell_present(const struct sbx_policy *policy)
 {
 	sbx_autoclose int root_fd = open(policy->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return root_fd >= 0 && faccessat(root_fd, SBX_SHELL_DEFAULT + 1, F_OK, 0) == 0;
+	return root_fd >= 0 && faccessat(root_fd, &SBX_SHELL_DEFAULT[1], F_OK, 0) == 0;
 }
 
 static int make_accounts(struct sbx_refresh *refresh, const struct sbx_policy *policy,
