@@ -55,7 +55,7 @@ static int open_memory(void)
  * about. A missing /proc is seen here first, so that it does not print that either.
  */
 static int load(const char *file, const struct sbx_str *canonical, dictionary **ret_dict,
-		struct sbx_err *err)
+		size_t *ret_n_lines, struct sbx_err *err)
 {
 	sbx_autoclose int fd = open_memory();
 	sbx_autoclose int again = -EBADF;
@@ -70,13 +70,14 @@ static int load(const char *file, const struct sbx_str *canonical, dictionary **
 		return sbx_fail(err, -rc, "read '%s': anonymous file: %s", file, strerror(-rc));
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd); /* fits */
 	again = open(name, O_RDONLY | O_CLOEXEC);
-	if (again < 0)
-		return sbx_fail(err, errno, "read '%s': open '%s': %s (is /proc mounted?)", file,
+	if (again < 0) /* not ENOENT, which says that the file itself is absent */
+		return sbx_fail(err, ENOTSUP, "read '%s': open '%s': %s (is /proc mounted?)", file,
 				name, strerror(errno));
 	dict = iniparser_load(name);
 	if (dict == NULL)
 		return sbx_fail(err, ENOMEM, "read '%s': libiniparser failed, out of memory?",
 				file);
+	*ret_n_lines = (size_t)dict->n;
 	*ret_dict = dict;
 	return 0;
 }
@@ -113,17 +114,19 @@ int sbx_ini_parse(const char *file, const char *text, size_t length, struct sbx_
 	__attribute__((cleanup(dictionary_freep))) dictionary *dict = NULL;
 	__attribute__((cleanup(sbx_ini_freep))) struct sbx_ini *ini = NULL;
 	__attribute__((cleanup(wipe))) struct sbx_str canonical = {0};
+	size_t n_lines = 0;
 	size_t n_fetched = 0;
 	int rc = sbx_ini_scan(file, text, length, &ini, &canonical, err);
 
-	if (rc == 0)
-		rc = load(file, &canonical, &dict, err);
+	/* Many files are all comments; the detour would double the time that they take. */
+	if (rc == 0 && ini->n_entries > 0)
+		rc = load(file, &canonical, &dict, &n_lines, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < ini->n_entries && rc == 0; i++)
 		rc = fetch(ini, dict, &ini->entries[i], &n_fetched);
 	/* It reports no read errors; that nothing is missing shows in the number of lines. */
-	if (rc == 0 && n_fetched + ini->n_sections != (size_t)dict->n)
+	if (rc == 0 && ini->n_entries > 0 && n_fetched + ini->n_sections != n_lines)
 		rc = -EBADMSG;
 	if (rc == -EBADMSG)
 		return sbx_fail(err, EBADMSG, "read '%s': libiniparser and the scan disagree",

@@ -65,10 +65,8 @@ static size_t utf8_length(const unsigned char *p, size_t n)
 	length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 	if (n < length)
 		return 0;
-	if (p[0] == 0xc2)
-		low = 0xa0; /* U+0080..U+009F are control characters */
-	else if (p[0] == 0xe0)
-		low = 0xa0;
+	if (p[0] == 0xc2 || p[0] == 0xe0)
+		low = 0xa0; /* U+0080..U+009F are control characters; E0 80 would be overlong */
 	else if (p[0] == 0xed)
 		high = 0x9f;
 	else if (p[0] == 0xf0)
@@ -194,9 +192,8 @@ static int check_value(const struct scan *scan, struct span value)
 		if (c == '"') {
 			quoted = !quoted;
 		} else if (c == '\\') {
-			char next = i + 1 < value.length ? value.start[i + 1] : '\0';
-
-			if (next != '"' && next != '\\')
+			if (i + 1 == value.length ||
+			    (value.start[i + 1] != '"' && value.start[i + 1] != '\\'))
 				return refuse(scan, "in quotes a backslash is written \\\\ and a "
 						    "double quote \\\"");
 			i++;

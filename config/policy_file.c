@@ -154,13 +154,24 @@ static int set_defaults(const struct sbx_identity *who, struct sbx_policy *polic
 		if (key->default_text == NULL)
 			continue;
 		rc = sbx_policy_key_parse(key, key->default_text, who, policy, err);
-		if (rc < 0)
-			return sbx_wrap(err, rc, "built-in default of %s", key->name);
+		if (rc < 0) {
+			(void)sbx_wrap(err, rc, "built-in default of %s", key->name);
+			return rc;
+		}
 	}
 	/* Checked in check_home(), because a home in the file may stand in for an unusable one. */
 	policy->home = strdup(who->home);
-	if (policy->home == NULL)
-		return sbx_fail(err, ENOMEM, "policy: %s", strerror(ENOMEM));
+	if (policy->home == NULL) {
+		(void)sbx_fail(err, ENOMEM, "policy: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	/* The core relies on these; a row of the table that lacks its default must not get there.
+	 */
+	if (policy->workspace == NULL || policy->root == NULL || policy->shell == NULL ||
+	    policy->path == NULL) {
+		(void)sbx_fail(err, ENOTSUP, "policy: a key without a default");
+		return -ENOTSUP;
+	}
 	return 0;
 }
 
@@ -343,7 +354,7 @@ int sbx_policy_check(const char *file, struct sbx_err *err)
 	return rc < 0 ? rc : parse_checked(file, text.text, text.length, &ini, err);
 }
 
-static int list_sections(const struct sbx_ini *ini, struct sbx_policy_sections *list)
+static int fill_sections(const struct sbx_ini *ini, struct sbx_policy_sections *list)
 {
 	list->sections = calloc(ini->n_sections + 1, sizeof(*list->sections));
 	if (list->sections == NULL)
@@ -367,20 +378,18 @@ int sbx_policy_sections_parse(const char *file, const char *text, size_t length,
 			      struct sbx_policy_sections **ret_sections, struct sbx_err *err)
 {
 	__attribute__((cleanup(sbx_ini_freep))) struct sbx_ini *ini = NULL;
-	__attribute__((cleanup(sbx_policy_sections_freep))) struct sbx_policy_sections *list =
-	    calloc(1, sizeof(*list));
-	int rc;
+	struct sbx_policy_sections *list;
+	int rc = parse_checked(file, text, length, &ini, err);
 
-	if (list == NULL)
-		return sbx_fail(err, ENOMEM, "read '%s': %s", file, strerror(ENOMEM));
-	rc = parse_checked(file, text, length, &ini, err);
 	if (rc < 0)
 		return rc;
-	rc = list_sections(ini, list);
-	if (rc < 0)
+	list = calloc(1, sizeof(*list));
+	rc = list == NULL ? -ENOMEM : fill_sections(ini, list);
+	if (rc < 0) {
+		sbx_policy_sections_free(list);
 		return sbx_fail(err, -rc, "read '%s': %s", file, strerror(-rc));
+	}
 	*ret_sections = list;
-	list = NULL;
 	return 0;
 }
 

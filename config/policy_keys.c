@@ -16,12 +16,25 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 #define SIZE_MAX_BYTES ((uint64_t)1 << 60)
-#define PID_MAX 4194304			       /* the kernel's own limit, proc_sys_kernel(5) */
-#define LINGER_MAX_S (366 * 24 * 3600)	       /* more is "forever" */
-#define CPU_MAX_PERCENT (100 * (uint64_t)8192) /* the most CPUs Linux can be built for */
+#define PID_MAX 4194304				 /* the kernel's own limit, proc_sys_kernel(5) */
+#define LINGER_MAX_S ((uint64_t)366 * 24 * 3600) /* more is "forever" */
+#define CPU_MAX_PERCENT (100 * (uint64_t)8192)	 /* the most CPUs Linux can be built for */
 
 #define LIST_EMPTY "none"
 #define HOME_WORD "HOME"
+
+/* The return values are spelled out for the static analyzer, which does not see into sbx_fail(). */
+static int refuse(struct sbx_err *err, const char *reason)
+{
+	(void)sbx_fail(err, EINVAL, "%s", reason);
+	return -EINVAL;
+}
+
+static int no_memory(struct sbx_err *err)
+{
+	(void)sbx_fail(err, ENOMEM, "%s", strerror(ENOMEM));
+	return -ENOMEM;
+}
 
 /* --- Paths --------------------------------------------------------------------------------- */
 
@@ -131,19 +144,18 @@ static int take_path(const char *word, size_t length, const struct sbx_identity 
 			sbx_str_add(&path, who->name);
 			i++;
 		} else {
-			return sbx_fail(err, EINVAL,
-					"'%%' may only be used as %%u, the user's name");
+			return refuse(err, "'%' may only be used as %u, the user's name");
 		}
 	}
 	if (path.rc == 0 && path.length == 0)
-		return sbx_fail(err, EINVAL, "there is no path");
+		return refuse(err, "there is no path");
 	if (path.rc == 0) {
 		fault = path_fault(path.text);
 		if (fault != NULL)
-			return sbx_fail(err, EINVAL, "%s", fault);
+			return refuse(err, fault);
 	}
 	if (sbx_str_take(&path, ret_path) < 0)
-		return sbx_fail(err, ENOMEM, "%s", strerror(ENOMEM));
+		return no_memory(err);
 	return 0;
 }
 
@@ -167,7 +179,7 @@ static int parse_path(const struct sbx_policy_key *key, char *const *words,
 		return rc;
 	if (key->system_refused && sbx_policy_system_path(path) &&
 	    !(key->root_allowed && strcmp(path, "/") == 0))
-		return sbx_fail(err, EINVAL, "this is a directory of the system");
+		return refuse(err, "this is a directory of the system");
 	set_string(policy, key->offset, path);
 	path = NULL;
 	return 0;
@@ -193,11 +205,10 @@ static int parse_shell(const struct sbx_policy_key *key, char *const *words,
 	if (rc < 0)
 		return rc;
 	if (name[0] == '\0')
-		return sbx_fail(err, EINVAL, "not the path of a program");
+		return refuse(err, "not the path of a program");
 	if (strcmp(name, SBX_SHELL_NAME) == 0)
-		return sbx_fail(err, EINVAL,
-				SBX_SHELL_NAME " would start itself for ever; name "
-					       "the shell to use inside");
+		return refuse(err, SBX_SHELL_NAME " would start itself for ever; name "
+						  "the shell to use inside");
 	set_string(policy, key->offset, path);
 	path = NULL;
 	return 0;
@@ -219,10 +230,9 @@ static int parse_search_path(const struct sbx_policy_key *key, char *const *word
 		int rc;
 
 		if (length == 0)
-			return sbx_fail(err, EINVAL,
-					"an empty element means the current directory");
+			return refuse(err, "an empty element means the current directory");
 		if (length == 2 && tilde == 1)
-			return sbx_fail(err, EINVAL, "'/' at the end of a path");
+			return refuse(err, "'/' at the end of a path");
 		rc = tilde == 1 && length == 1
 			 ? 0
 			 : take_path(p + tilde, length - tilde, who, &path, err);
@@ -235,7 +245,7 @@ static int parse_search_path(const struct sbx_policy_key *key, char *const *word
 			break;
 	}
 	if (sbx_str_take(&list, &text) < 0)
-		return sbx_fail(err, ENOMEM, "%s", strerror(ENOMEM));
+		return no_memory(err);
 	set_string(policy, key->offset, text);
 	return 0;
 }
@@ -284,9 +294,9 @@ static int parse_folder(const char *word, bool read_only, const struct sbx_ident
 	if (rc < 0)
 		return rc;
 	if (sbx_policy_target_refused(folder.target) != NULL)
-		return sbx_fail(err, EINVAL, "%s", sbx_policy_target_refused(folder.target));
+		return refuse(err, sbx_policy_target_refused(folder.target));
 	if (add_folder(policy, &folder) < 0)
-		return sbx_fail(err, ENOMEM, "%s", strerror(ENOMEM));
+		return no_memory(err);
 	return 0;
 }
 
@@ -395,7 +405,7 @@ static int parse_percent(const struct sbx_policy_key *key, char *const *words,
 			return number_fault(key, -EINVAL, "a percentage like 200%", err);
 		digits = strndup(words[0], length - 1);
 		if (digits == NULL)
-			return sbx_fail(err, ENOMEM, "%s", strerror(ENOMEM));
+			return no_memory(err);
 		rc = sbx_parse_u64(digits, key->min, key->max, &value);
 	}
 	if (rc < 0)
@@ -430,6 +440,7 @@ static const char *const landlock_choices[] = {[SBX_LANDLOCK_OFF] = "off",
 					       [SBX_LANDLOCK_PREFER] = "prefer",
 					       [SBX_LANDLOCK_REQUIRE] = "require",
 					       NULL};
+static const char *const git_choices[] = {[false] = "off", [true] = "auto", NULL};
 
 static void choose_network(struct sbx_policy *policy, size_t choice)
 {
@@ -444,6 +455,11 @@ static void choose_namespaces(struct sbx_policy *policy, size_t choice)
 static void choose_landlock(struct sbx_policy *policy, size_t choice)
 {
 	policy->landlock = (enum sbx_landlock)choice;
+}
+
+static void choose_git(struct sbx_policy *policy, size_t choice)
+{
+	policy->git_credentials = choice == true;
 }
 
 /* --- Patterns ------------------------------------------------------------------------------ */
@@ -476,9 +492,9 @@ static int parse_patterns(const struct sbx_policy_key *key, char *const *words,
 		const char *fault = pattern_fault(words[i]);
 
 		if (fault != NULL)
-			return sbx_fail(err, EINVAL, "%s", fault);
+			return refuse(err, fault);
 		if (sbx_strv_append(&patterns, words[i]) < 0)
-			return sbx_fail(err, ENOMEM, "%s", strerror(ENOMEM));
+			return no_memory(err);
 	}
 	sbx_strv_free(policy->env_pass);
 	policy->env_pass = patterns;
@@ -639,6 +655,14 @@ const struct sbx_policy_key sbx_policy_keys[] = {
 	AT(path),
     },
     {
+	.name = "git_credentials",
+	.doc = "auto: git and gh use the store's GH_TOKEN or GITHUB_TOKEN; off: they do not",
+	.default_text = "auto",
+	.parse = parse_choice,
+	.choices = git_choices,
+	.choose = choose_git,
+    },
+    {
 	.name = "landlock",
 	.doc = "scope abstract sockets and signals: require, prefer (where the kernel can), off",
 	.default_text = "prefer",
@@ -671,13 +695,12 @@ int sbx_policy_key_parse(const struct sbx_policy_key *key, const char *value,
 	int rc = sbx_ini_words(value, &words);
 
 	if (rc == -EINVAL)
-		return sbx_fail(err, EINVAL, "double quotes may only enclose a whole word");
+		return refuse(err, "double quotes may only enclose a whole word");
 	if (rc < 0)
 		return sbx_fail(err, -rc, "%s", strerror(-rc));
 	if (!key->list && sbx_strv_length(words) != 1)
-		return sbx_fail(err, EINVAL,
-				"takes one word; put it in double quotes if it has "
-				"blanks");
+		return refuse(err, "takes one word; put it in double quotes if it has "
+				   "blanks");
 	if (key->list && sbx_strv_length(words) == 1 && strcmp(words[0], LIST_EMPTY) == 0)
 		return key->parse(key, no_words, who, policy, err);
 	return key->parse(key, words, who, policy, err);

@@ -47,7 +47,7 @@ bool sbx_variable_name_valid(const char *name)
 {
 	size_t i = 0;
 
-	for (; name[i] != '\0' && i <= NAME_BYTES_MAX; i++) {
+	for (; i <= NAME_BYTES_MAX && name[i] != '\0'; i++) {
 		bool digit = name[i] >= '0' && name[i] <= '9';
 
 		if (!is_letter(name[i]) && (!digit || i == 0))

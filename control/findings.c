@@ -98,11 +98,13 @@ static void print_severity(const struct sbx_findings *findings, enum sbx_severit
 
 void sbx_findings_print(const struct sbx_findings *findings, struct sbx_str *out)
 {
+	const size_t n_errors = sbx_findings_count(findings, SBX_FINDING_ERROR);
+	const size_t n_warnings = sbx_findings_count(findings, SBX_FINDING_WARNING);
+
 	print_severity(findings, SBX_FINDING_ERROR, out);
 	print_severity(findings, SBX_FINDING_WARNING, out);
-	sbx_str_addf(out, "%zu errors, %zu warnings\n",
-		     sbx_findings_count(findings, SBX_FINDING_ERROR),
-		     sbx_findings_count(findings, SBX_FINDING_WARNING));
+	sbx_str_addf(out, "%zu error%s, %zu warning%s\n", n_errors, n_errors == 1 ? "" : "s",
+		     n_warnings, n_warnings == 1 ? "" : "s");
 }
 
 json_t *sbx_findings_json(const struct sbx_findings *findings)

@@ -21,12 +21,11 @@ static void print_help(void)
 		  "\n"
 		  "Users in the group '" SBX_GROUP
 		  "' live in a sandbox of their own from login to logout.\n"
-		  "Put one in with 'usermod -aG " SBX_GROUP
-		  " USER'; the policy is in\n" SBX_POLICY_FILE ".\n"
+		  "Put one in with 'sbxctl enroll USER'; the policy is in " SBX_POLICY_FILE ".\n"
 		  "\n"
 		  "verbs:\n");
 	for (size_t i = 0; i < N_VERBS; i++)
-		sbx_print("  %-10s %-8s %s\n", verbs[i]->name, verbs[i]->operands,
+		sbx_print("  %-10s %-24s %s\n", verbs[i]->name, verbs[i]->operands,
 			  verbs[i]->summary);
 	sbx_print(
 	    "\n"

@@ -7,22 +7,36 @@
 #include <getopt.h>
 #include <stddef.h>
 
-static void print_help(const struct sbx_verb *verb)
+int sbx_verb_print_help(const struct sbx_verb *verb)
 {
 	sbx_print("usage: sbxctl %s [OPTION...]%s%s\n\n%s\n", verb->name,
 		  verb->operands[0] == '\0' ? "" : " ", verb->operands, verb->help);
+	if (verb->run_own != NULL)
+		return SBX_EXIT_OK;
 	sbx_print("options:\n"
 		  "  --json          print JSON, for programs\n"
 		  "  --policy FILE   read this policy instead of %s\n"
 		  "  --group NAME    members are enrolled (default: %s); as the module's group=\n"
 		  "  -h, --help      this text\n",
 		  SBX_POLICY_FILE, SBX_GROUP);
+	return SBX_EXIT_OK;
 }
 
-static int usage_error(const struct sbx_verb *verb)
+int sbx_verb_usage_error(const struct sbx_verb *verb)
 {
 	sbx_complain(verb->name, "try 'sbxctl %s --help'", verb->name);
 	return SBX_EXIT_USAGE;
+}
+
+int sbx_verb_check_operands(const struct sbx_verb *verb, int wanted, int argc, char **argv)
+{
+	if (argc - optind == wanted)
+		return SBX_EXIT_OK;
+	if (argc - optind > wanted)
+		sbx_complain(verb->name, "one word too many: '%s'", argv[optind + wanted]);
+	else
+		sbx_complain(verb->name, "what is missing is %s", verb->operands);
+	return sbx_verb_usage_error(verb);
 }
 
 int sbx_verb_dispatch(const struct sbx_verb *verb, int argc, char **argv)
@@ -41,6 +55,8 @@ int sbx_verb_dispatch(const struct sbx_verb *verb, int argc, char **argv)
 	/* getopt prints its messages with argv[0] in front. */
 	argv[0] = (char[]){"sbxctl"};
 	optind = 0;
+	if (verb->run_own != NULL)
+		return verb->run_own(argc, argv);
 	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		switch (option) {
 		case OPTION_JSON:
@@ -53,19 +69,12 @@ int sbx_verb_dispatch(const struct sbx_verb *verb, int argc, char **argv)
 			options.group = optarg;
 			break;
 		case 'h':
-			print_help(verb);
-			return SBX_EXIT_OK;
+			return sbx_verb_print_help(verb);
 		default:
-			return usage_error(verb);
+			return sbx_verb_usage_error(verb);
 		}
 	}
-	if (argc - optind != verb->n_operands) {
-		if (argc - optind > verb->n_operands)
-			sbx_complain(verb->name, "one word too many: '%s'",
-				     argv[optind + verb->n_operands]);
-		else
-			sbx_complain(verb->name, "what is missing is %s", verb->operands);
-		return usage_error(verb);
-	}
+	if (sbx_verb_check_operands(verb, verb->n_operands, argc, argv) != SBX_EXIT_OK)
+		return SBX_EXIT_USAGE;
 	return verb->run(argv + optind, &options);
 }

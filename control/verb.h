@@ -31,10 +31,19 @@ struct sbx_verb {
 	 * Returns one of SBX_EXIT_*.
 	 */
 	int (*run)(char **operands, const struct sbx_verb_options *options);
+	/*
+	 * Instead of 'run', for a verb with options of its own: it reads the command line
+	 * from the verb on itself, with getopt_long(3), and answers -h and --help with
+	 * sbx_verb_print_help(). 'help' lists its options. argv[0] is "sbxctl".
+	 */
+	int (*run_own)(int argc, char **argv);
 };
 
 extern const struct sbx_verb sbx_verb_check;
+extern const struct sbx_verb sbx_verb_enroll;
 extern const struct sbx_verb sbx_verb_explain;
+extern const struct sbx_verb sbx_verb_secret;
+extern const struct sbx_verb sbx_verb_unenroll;
 
 /*
  * Read the options behind a verb and run it.
@@ -42,5 +51,15 @@ extern const struct sbx_verb sbx_verb_explain;
  * Returns one of SBX_EXIT_*.
  */
 int sbx_verb_dispatch(const struct sbx_verb *verb, int argc, char **argv);
+
+/* Point to --help on stderr; returns SBX_EXIT_USAGE. */
+int sbx_verb_usage_error(const struct sbx_verb *verb);
+/* Usage and help on stdout; returns SBX_EXIT_OK. */
+int sbx_verb_print_help(const struct sbx_verb *verb);
+/*
+ * Look whether exactly 'wanted' operands are left behind optind.
+ * Returns SBX_EXIT_OK, or SBX_EXIT_USAGE with the reason on stderr.
+ */
+int sbx_verb_check_operands(const struct sbx_verb *verb, int wanted, int argc, char **argv);
 
 #endif

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -39,12 +40,16 @@
 #define CGROUP_TRIES 400
 #define LOCK_TRIES 200
 #define PAUSE_MS 5
+#define ACCEPT_PAUSE_MS 50
 #define PARTS_MAX 3
 
 struct session {
 	int control_fd; /* -EBADF once the other side is gone */
 	int process_fd; /* pidfd; -EBADF until ENTER and once the process is gone */
 	bool entered;
+	uint64_t number; /* in the order of coming; never used again */
+	int64_t since_ms;
+	struct sbx_origin origin;
 };
 
 struct keeper {
@@ -56,9 +61,12 @@ struct keeper {
 	int self_fd; /* pidfd of this process */
 	struct sbx_namespaces inodes;
 	ino_t socket_inode; /* of our name in the state directory */
+	int name_fd;	    /* O_PATH on it: while this is open, no other gets its number */
 	struct session *sessions;
 	struct pollfd *poll_fds; /* room for the two fixed ones and two for each session */
 	size_t n_sessions;
+	uint64_t n_ever; /* connections accepted */
+	int64_t since_ms;
 	bool stopping;
 	uint64_t grace_ms;
 	int64_t deadline_ms; /* when to end although nothing happens; -1 = never */
@@ -139,7 +147,10 @@ static bool accept_one(struct keeper *keeper)
 		return true;
 	}
 	keeper->sessions[keeper->n_sessions++] =
-		(struct session){.control_fd = fd, .process_fd = -EBADF};
+		(struct session){.control_fd = fd,
+				 .process_fd = -EBADF,
+				 .number = ++keeper->n_ever,
+				 .since_ms = now_ms()};
 	return true;
 }
 
@@ -153,6 +164,45 @@ static bool answer(const struct keeper *keeper, int control_fd)
 	for (size_t i = 0; i < keeper->n_parts; i++)
 		fds[1 + i] = part_fd(i, 0);
 	return sbx_message_send(control_fd, &reply, sizeof(reply), fds, 1 + keeper->n_parts) == 0;
+}
+
+/* What sbxctl status asks. Nothing that a session said is looked at here, only handed on. */
+static bool answer_status(const struct keeper *keeper, int control_fd)
+{
+	struct sbx_status_reply reply = {.magic = SBX_PROTOCOL_MAGIC,
+					 .age_ms = (uint64_t)(now_ms() - keeper->since_ms),
+					 .linger_s = keeper->linger_s};
+	int fds[1 + PARTS_MAX] = {keeper->self_fd};
+
+	for (size_t i = 0; i < keeper->n_parts; i++)
+		fds[1 + i] = part_fd(i, 1);
+	for (size_t i = 0; i < keeper->n_sessions; i++)
+		reply.n_sessions += keeper->sessions[i].entered;
+	(void)stpncpy(reply.cgroup_name, keeper->cgroup_name, sizeof(reply.cgroup_name) - 1);
+	return sbx_message_send(control_fd, &reply, sizeof(reply), fds, 1 + keeper->n_parts) == 0;
+}
+
+static bool answer_session(const struct keeper *keeper, int control_fd, uint64_t after)
+{
+	struct sbx_session_reply reply = {.magic = SBX_PROTOCOL_MAGIC};
+	const struct session *next = NULL;
+
+	for (size_t i = 0; i < keeper->n_sessions; i++) {
+		const struct session *session = &keeper->sessions[i];
+
+		if (session->entered && session->number > after &&
+		    (next == NULL || session->number < next->number))
+			next = session;
+	}
+	if (next != NULL) {
+		reply.found = 1;
+		reply.number = next->number;
+		reply.age_ms = (uint64_t)(now_ms() - next->since_ms);
+		reply.origin = next->origin;
+	}
+	return sbx_message_send(control_fd, &reply, sizeof(reply),
+				next == NULL ? NULL : &next->process_fd,
+				next != NULL && next->process_fd >= 0 ? 1 : 0) == 0;
 }
 
 /* Returns false when the session is to be dropped. */
@@ -173,6 +223,17 @@ static bool handle_request(struct keeper *keeper, struct session *session,
 		keeper->stopping = true;
 		keeper->grace_ms = request->grace_ms;
 		return true;
+	case SBX_REQUEST_HOLD:
+		keeper->linger_s = SBX_LINGER_FOREVER;
+		rearm(keeper);
+		return true;
+	case SBX_REQUEST_DESCRIBE:
+		session->origin = request->origin;
+		return true;
+	case SBX_REQUEST_STATUS:
+		return answer_status(keeper, session->control_fd);
+	case SBX_REQUEST_SESSION:
+		return answer_session(keeper, session->control_fd, request->after);
 	default: /* LEAVE, and what a newer version may say */
 		return false;
 	}
@@ -319,7 +380,11 @@ static void read_signals(struct keeper *keeper)
 	struct signalfd_siginfo info;
 
 	while (read(keeper->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGTERM) {
+		/*
+		 * A sender that this PID namespace cannot name is outside. Without root the
+		 * user's processes have the keeper's uid and could end everybody's sessions.
+		 */
+		if (info.ssi_signo == SIGTERM && info.ssi_pid == 0) {
 			keeper->stopping = true;
 			keeper->grace_ms = END_GRACE_MS;
 		}
@@ -349,8 +414,9 @@ static void wait_for_events(struct keeper *keeper)
 		if (!serve(keeper, i, &fds[2 + 2 * i], &fds[3 + 2 * i]))
 			drop_session(keeper, i);
 	}
-	if (fds[1].revents != 0)
-		(void)accept_one(keeper);
+	/* Out of descriptors: whoever waits stays in the queue, and poll(2) would return at once. */
+	if (fds[1].revents != 0 && !accept_one(keeper))
+		pause_ms(ACCEPT_PAUSE_MS);
 }
 
 static void run(struct keeper *keeper)
@@ -410,6 +476,17 @@ static int read_own_namespaces(struct keeper *keeper, struct sbx_err *err)
 	return sbx_namespaces_read(proc_self_fd, &keeper->inodes, err);
 }
 
+/* Two descriptors a session; the limit is that of whoever logged in first. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* else fewer sessions fit */
+}
+
 static int prepare(struct keeper *keeper, struct sbx_err *err)
 {
 	struct stat st;
@@ -417,10 +494,13 @@ static int prepare(struct keeper *keeper, struct sbx_err *err)
 
 	if (rc < 0)
 		return rc;
+	raise_descriptor_limit();
 	keeper->self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper->self_fd < 0)
 		return sbx_fail(err, errno, "pidfd_open: %s", strerror(errno));
-	if (fstatat(SBX_KEEPER_FD_STATE, SBX_CONTROL_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	keeper->name_fd = openat(SBX_KEEPER_FD_STATE, SBX_CONTROL_NAME,
+				 O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (keeper->name_fd < 0 || fstat(keeper->name_fd, &st) < 0)
 		return sbx_fail(err, errno, "stat '" SBX_CONTROL_NAME "': %s", strerror(errno));
 	keeper->socket_inode = st.st_ino;
 	keeper->poll_fds = calloc(2, sizeof(*keeper->poll_fds));
@@ -436,7 +516,8 @@ static int prepare(struct keeper *keeper, struct sbx_err *err)
 
 int main(int argc, char **argv)
 {
-	struct keeper keeper = {.deadline_ms = now_ms() + FIRST_SESSION_WAIT_MS};
+	struct keeper keeper = {.deadline_ms = now_ms() + FIRST_SESSION_WAIT_MS,
+				.since_ms = now_ms()};
 	struct sbx_err err = {0};
 	int rc = parse_arguments(argc, argv, &keeper, &err);
 

@@ -103,9 +103,14 @@ lint: lint-format lint-cppcheck lint-shell lint-tidy ##- clang-format, clang-tid
 lint-format:
 	clang-format --dry-run -Werror $(FORMAT_FILES)
 
+.PHONY: format
+format: ##- Rewrite all C files as clang-format wants them
+	clang-format -i $(FORMAT_FILES)
+
 # What clang-tidy reads by -p: one flag a line.
-$(BUILD)/compile_flags.txt: $(BUILD)/flags
-	@printf '%s\n' -std=gnu11 $(subst -I,-I$(CURDIR)/,$(filter-out -D_FORTIFY_SOURCE=%,$(CPPFLAGS_ALL))) $(JSON_CFLAGS) >$@
+$(BUILD)/compile_flags.txt: mk/test.mk $(BUILD)/flags
+	@printf '%s\n' -std=gnu11 -I$(CURDIR) -I$(abspath $(BUILD)/gen) \
+		$(filter-out -I% -D_FORTIFY_SOURCE=%,$(CPPFLAGS_ALL)) $(JSON_CFLAGS) >$@
 
 # One file a run: in a run over many, one file's findings hide those of the next. The exit
 # status counts; "N warnings generated" counts what system headers would have caused.
@@ -118,7 +123,7 @@ lint-tidy: $(BUILD)/compile_flags.txt $(GENERATED)
 lint-cppcheck: $(GENERATED)
 	cppcheck --quiet -j $(LINT_JOBS) --enable=warning,performance,portability --error-exitcode=1 \
 		--std=c11 --library=posix --library=gnu --inline-suppr \
-		--suppress=missingIncludeSystem -I. -I$(BUILD)/gen -D_GNU_SOURCE $(LINT_FILES)
+		--suppressions-list=.cppcheck-suppressions -I. -I$(BUILD)/gen -D_GNU_SOURCE $(LINT_FILES)
 
 # Not asked for: variables of sourced files (SC2154, SC2034), modes of the parents that
 # mkdir -p makes (SC2174), tildes in test names (SC2088).

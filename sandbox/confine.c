@@ -215,7 +215,8 @@ int sbx_confine_keeper(struct sbx_err *err)
 	static const struct filter_program keeper = {N_STEPS(sbx_filter_keeper), sbx_filter_keeper};
 	int rc;
 
-	rc = confine_privileges(1ULL << CAP_KILL, err);
+	/* Without root the keeper has its user's uid, which is enough to signal that user's. */
+	rc = confine_privileges(geteuid() == 0 ? 1ULL << CAP_KILL : 0, err);
 	if (rc < 0)
 		return rc;
 	/* Its user is kept out by the uid already; this keeps out a uid 0 without capabilities. */

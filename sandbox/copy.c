@@ -28,6 +28,17 @@ int sbx_copy_read(int image_fd, const char *path, const char *suffix, char **ret
 		rc = sbx_path_open(path, 0, &source_fd, err);
 	if (rc < 0)
 		return rc;
+	/* Looked at first: opening a device, even to close it again, can do things. */
+	if (fstat(source_fd, &st) < 0)
+		return sbx_fail(err, errno, "copy '%s': %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return sbx_fail(err, EINVAL, "copy '%s': not a regular file", path);
+	/* Without root the file could not even be opened. */
+	if ((st.st_mode & S_IROTH) == 0) {
+		*ret_text = NULL;
+		*ret_length = 0;
+		return 0;
+	}
 	/* Reopened through /proc so that what is read is what was walked to. */
 	(void)snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", source_fd); /* fits */
 	rc = sbx_file_read(AT_FDCWD, fd_path, 0, COPY_MAX_BYTES, &content, &length, &st, err);

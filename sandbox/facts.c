@@ -3,13 +3,15 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "sandbox/path.h"
 #include "sandbox/view.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,11 +118,10 @@ static int etc_path(const char *name, char **ret_path)
 
 static bool etc_name_allowed(const char *name)
 {
-	for (size_t i = 0; sbx_view_etc[i] != NULL; i++) {
-		if (fnmatch(sbx_view_etc[i], name, FNM_PERIOD) == 0)
-			return true;
-	}
-	return false;
+	char path[sizeof("/etc/") + NAME_MAX];
+	int length = snprintf(path, sizeof(path), "/etc/%s", name);
+
+	return length > 0 && (size_t)length < sizeof(path) && sbx_view_etc_allows(path);
 }
 
 static int compare_names(const void *left, const void *right)
@@ -161,6 +162,16 @@ static int etc_listing(int root_fd, char ***ret_names)
 	return 0;
 }
 
+/* The way to it may lead over links, which mean paths in the image and not on the host. */
+static int probe_shell(int image_fd, struct sbx_fact_list *list)
+{
+	sbx_autoclose int fd = -EBADF;
+
+	if (sbx_path_open_in(image_fd, SBX_SHELL_DEFAULT, O_PATH, &fd, NULL) < 0)
+		return 0; /* absent */
+	return sbx_fact_add(list, SBX_SHELL_DEFAULT, SBX_FACT_FILE, NULL);
+}
+
 static int probe_etc(int root_fd, struct sbx_fact_list *list)
 {
 	sbx_autostrv char **names = NULL;
@@ -193,6 +204,7 @@ int sbx_facts_probe(const char *image_root, struct sbx_facts **ret_facts, struct
 	facts = calloc(1, sizeof(*facts));
 	if (facts == NULL)
 		return sbx_fail(err, ENOMEM, "look at the host: %s", strerror(ENOMEM));
+	facts->unprivileged = geteuid() != 0;
 	image_fd = open(image_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (image_fd < 0)
 		return sbx_fail(err, errno, "open root '%s': %s", image_root, strerror(errno));
@@ -202,7 +214,7 @@ int sbx_facts_probe(const char *image_root, struct sbx_facts **ret_facts, struct
 
 	rc = probe_paths(image_fd, sbx_view_top, &facts->image);
 	if (rc == 0)
-		rc = probe_path(image_fd, SBX_SHELL_DEFAULT, &facts->image);
+		rc = probe_shell(image_fd, &facts->image);
 	if (rc == 0)
 		rc = probe_etc(image_fd, &facts->image);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What a path is on this host, as far as a plan depends on it. */
@@ -31,6 +32,8 @@ struct sbx_fact_list {
 struct sbx_facts {
 	struct sbx_fact_list image; /* under the policy's 'root': /usr, /bin, /etc/... */
 	struct sbx_fact_list host;  /* always of the host: /run/dbus, /sys/..., /etc/resolv.conf */
+	/* The caller is not root, so a user namespace has to give it the right to build. */
+	bool unprivileged;
 };
 
 /*

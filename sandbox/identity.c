@@ -235,17 +235,22 @@ static int find_account(const char *name, char **buffer, struct passwd *pw, stru
 		if (rc == ERANGE) {
 			int grown = grow(buffer, &size);
 
-			if (grown < 0)
-				return sbx_fail(err, -grown, "look up user '%s': %s", name,
-						strerror(-grown));
+			if (grown < 0) {
+				(void)sbx_fail(err, -grown, "look up user '%s': %s", name,
+					       strerror(-grown));
+				return grown;
+			}
 		}
 	} while (rc == ERANGE || rc == EINTR);
 	if (found != NULL)
 		return 0;
 	/* getpwnam(3) lists these as ways in which "no such user" is said. */
-	if (rc == 0 || rc == ENOENT || rc == ESRCH)
-		return sbx_fail(err, ENOENT, "no such user: '%s'", name);
-	return sbx_fail(err, rc, "look up user '%s': %s", name, strerror(rc));
+	if (rc == 0 || rc == ENOENT || rc == ESRCH) {
+		(void)sbx_fail(err, ENOENT, "no such user: '%s'", name);
+		return -ENOENT;
+	}
+	(void)sbx_fail(err, rc, "look up user '%s': %s", name, strerror(rc));
+	return -rc;
 }
 
 int sbx_identity_lookup(const char *name, struct sbx_identity **ret_identity, struct sbx_err *err)

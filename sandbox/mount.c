@@ -67,6 +67,21 @@ int sbx_mount_clone(int source_fd, unsigned int flags, bool recursive, int *ret_
 	return 0;
 }
 
+int sbx_mount_writable(int fd, int *ret_fd, struct sbx_err *err)
+{
+	struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY};
+	sbx_autoclose int tree_fd =
+		(int)syscall(SYS_open_tree, fd, "",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+
+	if (tree_fd < 0)
+		return sbx_fail(err, errno, "open_tree: %s%s", strerror(errno), hint(errno));
+	if (syscall(SYS_mount_setattr, tree_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return sbx_fail(err, errno, "mount_setattr: %s%s", strerror(errno), hint(errno));
+	*ret_fd = sbx_take_fd(&tree_fd);
+	return 0;
+}
+
 int sbx_mount_new(const char *type, const char *const *options, unsigned int flags, int *ret_fd,
 		  struct sbx_err *err)
 {

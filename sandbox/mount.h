@@ -27,6 +27,12 @@ int sbx_mount_clone(int source_fd, unsigned int flags, bool recursive, int *ret_
 int sbx_mount_new(const char *type, const char *const *options, unsigned int flags, int *ret_fd,
 		  struct sbx_err *err);
 
+/*
+ * A detached, writable mount of the directory 'fd', whose own mount may be read-only, without
+ * those below it. Needs CAP_SYS_ADMIN where that mount was made.
+ */
+int sbx_mount_writable(int fd, int *ret_fd, struct sbx_err *err);
+
 /* Put a detached mount where 'target_fd' (O_PATH) is. */
 int sbx_mount_attach(int tree_fd, int target_fd, struct sbx_err *err);
 

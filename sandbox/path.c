@@ -129,7 +129,9 @@ static int walk_step(struct walk *walk)
 	/* ".." out of a directory that somebody may move leads wherever that somebody likes. */
 	if (strcmp(name, "..") == 0 && walk->distrusted)
 		return -ELOOP;
-	if (!directory_is_safe(&here, walk->owner))
+	/* In a shared directory like /tmp, what is not root's may be moved by whom it belongs to. */
+	if (!directory_is_safe(&here, walk->owner) ||
+	    ((here.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !owned_by_root(&there, walk->owner)))
 		walk->distrusted = true;
 	memmove(walk->rest, rest, strlen(rest) + 1);
 	sbx_closep(&walk->fd);
@@ -236,6 +238,7 @@ int sbx_path_make_file(int root_fd, const char *path, int *ret_fd, struct sbx_er
 	sbx_autoclose int fd = -EBADF;
 	sbx_autofree char *parent = NULL;
 	const char *slash = strrchr(path, '/');
+	struct stat st;
 	int rc;
 
 	if (slash == NULL || slash[1] == '\0')
@@ -247,17 +250,22 @@ int sbx_path_make_file(int root_fd, const char *path, int *ret_fd, struct sbx_er
 	if (rc < 0)
 		return rc;
 	/* A fifo or socket planted here must not block or be written: open it as O_PATH only. */
-	fd = openat(parent_fd, slash + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_beneath(parent_fd, slash + 1, O_PATH | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT) {
 		sbx_autoclose int made =
 			openat(parent_fd, slash + 1, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 
 		if (made < 0)
 			return sbx_fail(err, errno, "make '%s': %s", path, strerror(errno));
-		fd = openat(parent_fd, slash + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		fd = open_beneath(parent_fd, slash + 1, O_PATH | O_NOFOLLOW);
 	}
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return sbx_fail(err, errno, "make '%s': %s", path, strerror(errno));
+	/* The last link is opened as itself; a mount on it would be seen by nobody. */
+	if (S_ISLNK(st.st_mode) || S_ISDIR(st.st_mode))
+		return sbx_fail(err, S_ISDIR(st.st_mode) ? EISDIR : ELOOP,
+				"make '%s': a %s is in its place", path,
+				S_ISDIR(st.st_mode) ? "directory" : "symbolic link");
 	*ret_fd = sbx_take_fd(&fd);
 	return 0;
 }

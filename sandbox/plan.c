@@ -107,11 +107,16 @@ static void add_bind(struct builder *b, const char *source, const char *target, 
 				  .flags = flags});
 }
 
+/* Root's, but in a user namespace, where there is no root, the user's. */
 static void add_tmpfs(struct builder *b, const char *target, mode_t mode, uint64_t size_bytes)
 {
+	bool owned = b->facts->unprivileged;
+
 	add_op(b, (struct sbx_op){.kind = SBX_OP_TMPFS,
 				  .target = borrow(target),
 				  .mode = mode,
+				  .uid = owned ? b->identity->uid : 0,
+				  .gid = owned ? b->identity->gid : 0,
 				  .size_bytes = size_bytes});
 }
 
@@ -150,7 +155,8 @@ static void add_etc_of_image(struct builder *b)
 	for (size_t i = 0; i < image->n_entries; i++) {
 		const struct sbx_fact *fact = &image->entries[i];
 
-		if (strncmp(fact->path, "/etc/", 5) != 0 || from_host(fact->path))
+		/* Checked here too, so that no mistake in looking at a machine shows /etc/shadow. */
+		if (!sbx_view_etc_allows(fact->path) || from_host(fact->path))
 			continue;
 		switch (fact->kind) {
 		case SBX_FACT_LINK:
@@ -258,7 +264,7 @@ static void add_dev(struct builder *b)
 	add_op(b, (struct sbx_op){.kind = SBX_OP_DEVPTS,
 				  .target = borrow("/dev/pts"),
 				  .mode = 0620,
-				  .gid = GID_TTY,
+				  .gid = b->facts->unprivileged ? b->identity->gid : GID_TTY,
 				  .flags = SBX_OP_DEVICES | SBX_OP_NOEXEC});
 	add_tmpfs(b, "/dev/shm", 01777, b->policy->tmp_size_bytes);
 }
@@ -423,6 +429,8 @@ static void copy_settings(struct builder *b)
 	plan->ids.gid = b->identity->gid;
 	plan->namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 			   CLONE_NEWCGROUP;
+	if (b->facts->unprivileged)
+		plan->namespaces |= CLONE_NEWUSER;
 	if (policy->network == SBX_NETWORK_NONE)
 		plan->namespaces |= CLONE_NEWNET;
 	plan->memory_max_bytes = policy->memory_max_bytes;
@@ -454,7 +462,9 @@ int sbx_plan_make(const struct sbx_policy *policy, const struct sbx_identity *id
 	add_var_and_tmp(&b);
 	add_dev(&b);
 	add_kernel(&b);
-	add_pocket(&b);
+	/* No root process lives in a sandbox that was made without root. */
+	if (!facts->unprivileged)
+		add_pocket(&b);
 	add_marker(&b);
 	add_home(&b);
 	add_folders(&b, &reason);
@@ -466,6 +476,11 @@ int sbx_plan_make(const struct sbx_policy *policy, const struct sbx_identity *id
 	}
 	*ret_plan = b.plan;
 	return 0;
+}
+
+bool sbx_plan_unprivileged(const struct sbx_plan *plan)
+{
+	return (plan->namespaces & CLONE_NEWUSER) != 0;
 }
 
 void sbx_plan_free(struct sbx_plan *plan)

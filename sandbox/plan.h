@@ -80,6 +80,9 @@ struct sbx_plan {
  */
 int sbx_plan_make(const struct sbx_policy *policy, const struct sbx_identity *identity,
 		  const struct sbx_facts *facts, struct sbx_plan **ret_plan, struct sbx_err *err);
+/* Is it for a user namespace, that is, for a caller that is not root? */
+bool sbx_plan_unprivileged(const struct sbx_plan *plan);
+
 void sbx_plan_free(struct sbx_plan *plan);
 void sbx_plan_freep(struct sbx_plan **plan);
 

@@ -42,13 +42,34 @@ static bool op_mounts(enum sbx_op_kind kind)
 	       kind != SBX_OP_COPY && kind != SBX_OP_SEAL;
 }
 
+/*
+ * The texts of links come from an image that nobody may trust: a newline in one must not
+ * read as one more operation, nor an escape sequence reach an administrator's terminal.
+ */
+static void print_path(struct sbx_str *out, const char *path)
+{
+	for (const char *p = path; *p != '\0'; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c < 0x20 || c == 0x7f || c == '\\')
+			sbx_str_addf(out, "\\x%02x", c);
+		else
+			sbx_str_addn(out, p, 1);
+	}
+}
+
 static void print_op(const struct sbx_op *op, struct sbx_str *out)
 {
-	sbx_str_addf(out, "  %-10s %s", op_name(op->kind), op->target);
-	if (op->source != NULL)
-		sbx_str_addf(out, " <- %s", op->source);
-	if (op->kind == SBX_OP_SYMLINK)
-		sbx_str_addf(out, " -> %s", op->text);
+	sbx_str_addf(out, "  %-10s ", op_name(op->kind));
+	print_path(out, op->target);
+	if (op->source != NULL) {
+		sbx_str_add(out, " <- ");
+		print_path(out, op->source);
+	}
+	if (op->kind == SBX_OP_SYMLINK) {
+		sbx_str_add(out, " -> ");
+		print_path(out, op->text);
+	}
 	if (op_mounts(op->kind))
 		sbx_str_addf(out, " %s,nosuid%s%s",
 			     (op->flags & SBX_OP_READ_ONLY) != 0 ? "ro" : "rw",

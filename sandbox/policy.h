@@ -52,6 +52,7 @@ struct sbx_policy {
 	char **env_pass;      /* fnmatch(3) patterns, NULL-terminated */
 	char *path;	      /* $PATH inside, "~" already expanded to home */
 	enum sbx_landlock landlock;
+	bool git_credentials; /* sessions get git configured for a token of the store */
 };
 
 void sbx_policy_free(struct sbx_policy *policy);

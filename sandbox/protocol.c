@@ -87,6 +87,7 @@ int sbx_message_receive(int socket_fd, void *message, size_t n_bytes, int *fds, 
 				.msg_iovlen = 1,
 				.msg_control = control.bytes,
 				.msg_controllen = sizeof(control.bytes)};
+	int taken[SBX_REPLY_FDS_MAX];
 	size_t n_fds;
 	ssize_t n;
 	int rc;
@@ -96,16 +97,19 @@ int sbx_message_receive(int socket_fd, void *message, size_t n_bytes, int *fds, 
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EPIPE ? -ECONNRESET : -errno;
-	rc = take_fds(&header, fds, max_fds, &n_fds);
+	rc = take_fds(&header, taken, max_fds < SBX_REPLY_FDS_MAX ? max_fds : SBX_REPLY_FDS_MAX,
+		      &n_fds);
 	if (rc == 0 && n == 0)
 		rc = -ECONNRESET;
 	if (rc == 0 &&
 	    ((size_t)n != n_bytes || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0))
 		rc = -EBADMSG;
 	if (rc < 0) {
-		close_all(fds, n_fds);
+		close_all(taken, n_fds);
 		return rc;
 	}
+	for (size_t i = 0; i < n_fds; i++)
+		fds[i] = taken[i];
 	*ret_n_fds = n_fds;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #define SBX_PROTOCOL_H
 
 #include "sandbox/namespaces.h"
+#include "sandbox/origin.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
  * however it ended.
  */
 
-#define SBX_PROTOCOL_MAGIC 0x31786273U /* "sbx1": raised with each incompatible change */
+#define SBX_PROTOCOL_MAGIC 0x32786273U /* "sbx2": raised with each incompatible change */
 #define SBX_CONTROL_NAME "control"
 #define SBX_LOCK_NAME "lock"
 
@@ -27,12 +28,18 @@ enum sbx_request_kind {
 	SBX_REQUEST_ENTER = 1,
 	SBX_REQUEST_LEAVE = 2, /* the session is over although its process lives on */
 	SBX_REQUEST_STOP = 3,  /* end the sandbox: TERM, wait grace_ms, KILL */
+	SBX_REQUEST_HOLD = 4,  /* stay without sessions, until STOP */
+	SBX_REQUEST_DESCRIBE = 5, /* what the session is: 'origin' */
+	SBX_REQUEST_STATUS = 6,	  /* answered by a struct sbx_status_reply */
+	SBX_REQUEST_SESSION = 7,  /* answered by a struct sbx_session_reply */
 };
 
 struct sbx_request {
 	uint32_t magic;
 	uint32_t kind;
 	uint64_t grace_ms; /* STOP */
+	uint64_t after;	   /* SESSION: the next one whose number is above */
+	struct sbx_origin origin; /* DESCRIBE */
 };
 
 #define SBX_REPLY_FDS_MAX 4 /* the keeper's pidfd, then up to three cgroup files */
@@ -41,6 +48,29 @@ struct sbx_reply {
 	uint32_t magic;
 	int32_t namespaces; /* CLONE_NEW* flags to join */
 	struct sbx_namespaces inodes;
+};
+
+#define SBX_CGROUP_NAME_MAX 128
+
+/*
+ * With the keeper's pidfd and, one for each part of the cgroup, the directory that holds
+ * the directory 'cgroup_name'. Times are ages because the clocks' zero is nobody's business.
+ */
+struct sbx_status_reply {
+	uint32_t magic;
+	uint32_t n_sessions;
+	uint64_t age_ms;
+	uint64_t linger_s; /* SBX_LINGER_FOREVER after HOLD */
+	char cgroup_name[SBX_CGROUP_NAME_MAX];
+};
+
+/* With a pidfd of the session's process, unless that is gone. */
+struct sbx_session_reply {
+	uint32_t magic;
+	uint32_t found; /* 0: no session has a number above */
+	uint64_t number;
+	uint64_t age_ms;
+	struct sbx_origin origin;
 };
 
 /*

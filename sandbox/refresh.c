@@ -5,6 +5,7 @@
 #include "base/paths.h"
 #include "base/str.h"
 #include "sandbox/copy.h"
+#include "sandbox/path.h"
 #include "sandbox/plan.h"
 #include "sandbox/view.h"
 
@@ -59,8 +60,10 @@ static int take_host_file(struct sbx_refresh *refresh, int which, const char *pa
 static bool default_shell_present(const struct sbx_policy *policy)
 {
 	sbx_autoclose int root_fd = open(policy->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sbx_autoclose int fd = -EBADF;
 
-	return root_fd >= 0 && faccessat(root_fd, &SBX_SHELL_DEFAULT[1], F_OK, 0) == 0;
+	return root_fd >= 0 &&
+	       sbx_path_open_in(root_fd, SBX_SHELL_DEFAULT, O_PATH, &fd, NULL) == 0;
 }
 
 static int make_accounts(struct sbx_refresh *refresh, const struct sbx_policy *policy,
@@ -128,19 +131,27 @@ static int replace(int dirfd, const char *name, const char *text, size_t length,
 		rc = -errno;
 	if (rc == 0 && renameat(dirfd, temporary, dirfd, name) < 0)
 		rc = -errno;
-	if (rc < 0)
+	if (rc < 0) {
+		(void)unlinkat(dirfd, temporary, 0); /* half a file in a small tmpfs */
 		return sbx_fail(err, -rc, "renew /etc/%s in the sandbox: %s", name, strerror(-rc));
+	}
 	return 0;
 }
 
 int sbx_refresh_put(const struct sbx_refresh *refresh, struct sbx_err *err)
 {
 	sbx_autoclose int dirfd = open(POCKET_ETC, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = 0;
 
 	if (dirfd < 0)
 		return sbx_fail(err, errno, "open '" POCKET_ETC "' in the sandbox: %s",
 				strerror(errno));
+	return sbx_refresh_put_in(refresh, dirfd, err);
+}
+
+int sbx_refresh_put_in(const struct sbx_refresh *refresh, int dirfd, struct sbx_err *err)
+{
+	int rc = 0;
+
 	for (int i = 0; rc == 0 && i < N_FILES; i++) {
 		const char *text = refresh->files[i].text;
 		size_t length = refresh->files[i].length;

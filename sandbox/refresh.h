@@ -23,6 +23,9 @@ int sbx_refresh_take(const struct sbx_policy *policy, const struct sbx_identity 
  */
 int sbx_refresh_put(const struct sbx_refresh *refresh, struct sbx_err *err);
 
+/* The same with the directory given: 'dirfd' is borrowed. */
+int sbx_refresh_put_in(const struct sbx_refresh *refresh, int dirfd, struct sbx_err *err);
+
 void sbx_refresh_free(struct sbx_refresh *refresh);
 void sbx_refresh_freep(struct sbx_refresh **refresh);
 

@@ -21,4 +21,10 @@ int sbx_sandbox_open(const struct sbx_policy *policy, const struct sbx_identity 
 		     const char *run_dir, const char *keeper_path, struct sbx_session **ret_session,
 		     bool *ret_started, struct sbx_err *err);
 
+/* The same for one of several sandboxes of a user; 'name' is one path component. */
+int sbx_sandbox_open_named(const struct sbx_policy *policy, const struct sbx_identity *identity,
+			   const char *run_dir, const char *name, const char *keeper_path,
+			   struct sbx_session **ret_session, bool *ret_started,
+			   struct sbx_err *err);
+
 #endif

@@ -73,6 +73,19 @@ static int check_peer(int fd, const struct sbx_state *state, struct sbx_err *err
 	return 0;
 }
 
+int sbx_session_connect(const struct sbx_state *state, int *ret_fd, struct sbx_err *err)
+{
+	sbx_autoclose int fd = -EBADF;
+	int rc = connect_control(state, &fd, err);
+
+	if (rc == 0)
+		rc = check_peer(fd, state, err);
+	if (rc < 0)
+		return rc;
+	*ret_fd = sbx_take_fd(&fd);
+	return 0;
+}
+
 static int ask(int control_fd, int *ret_fds, size_t *ret_n_fds, struct sbx_reply *ret_reply)
 {
 	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC,
@@ -103,10 +116,7 @@ int sbx_session_enter(const struct sbx_state *state, struct sbx_session **ret_se
 		return sbx_fail(err, ENOMEM, "session: %s", strerror(ENOMEM));
 	session->control_fd = -EBADF;
 	session->keeper_pidfd = -EBADF;
-	rc = connect_control(state, &session->control_fd, err);
-	if (rc < 0)
-		return rc;
-	rc = check_peer(session->control_fd, state, err);
+	rc = sbx_session_connect(state, &session->control_fd, err);
 	if (rc < 0)
 		return rc;
 	rc = ask(session->control_fd, fds, &n_fds, &reply);
@@ -176,6 +186,15 @@ int sbx_session_join(const struct sbx_session *session, const struct sbx_confine
 	if (rc == 0)
 		rc = sbx_confine_verify(proc_self_fd, &expected, err);
 	return rc;
+}
+
+void sbx_session_describe(const struct sbx_session *session, const struct sbx_origin *origin)
+{
+	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC,
+					    .kind = SBX_REQUEST_DESCRIBE,
+					    .origin = *origin};
+
+	(void)sbx_message_send(session->control_fd, &request, sizeof(request), NULL, 0);
 }
 
 void sbx_session_leave(struct sbx_session *session)

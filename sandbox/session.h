@@ -21,6 +21,13 @@ struct sbx_session {
 };
 
 /*
+ * Connect to the keeper without being counted: to ask or to order something.
+ * ret_fd   caller closes; reads and writes on it give up after ten seconds
+ * Returns as sbx_session_enter().
+ */
+int sbx_session_connect(const struct sbx_state *state, int *ret_fd, struct sbx_err *err);
+
+/*
  * Ask the keeper to count the calling process as a session.
  * ret_session  caller frees with sbx_session_free()
  * Returns 0 or -errno: -ENOENT, -ECONNREFUSED or -ECONNRESET mean that no keeper is
@@ -50,6 +57,9 @@ struct sbx_confinement {
 int sbx_session_join(const struct sbx_session *session, const struct sbx_confinement *confinement,
 		     int (*between)(void *data, struct sbx_err *err), void *data,
 		     struct sbx_err *err);
+
+/* Tell the keeper what the session is, for `sbxctl status`. That it cannot be told is no matter. */
+void sbx_session_describe(const struct sbx_session *session, const struct sbx_origin *origin);
 
 /* Tell the keeper that the session is over; without this it notices when the process ends. */
 void sbx_session_leave(struct sbx_session *session);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/view.h"
 
+#include <fnmatch.h>
 #include <stddef.h>
+#include <string.h>
 
 const char *const sbx_view_top[] = {
 	"/usr", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", NULL,
@@ -71,3 +73,20 @@ const char sbx_view_profile[] =
 	"	[ ! -r \"$script\" ] || . \"$script\"\n"
 	"done\n"
 	"unset script\n";
+
+bool sbx_view_etc_allows(const char *path)
+{
+	const char *name = path + strlen("/etc/");
+
+	if (strncmp(path, "/etc/", strlen("/etc/")) != 0)
+		return false;
+	for (size_t i = 0; sbx_view_etc[i] != NULL; i++) {
+		if (fnmatch(sbx_view_etc[i], name, FNM_PATHNAME | FNM_PERIOD | FNM_NOESCAPE) == 0)
+			return true;
+	}
+	for (size_t i = 0; sbx_view_etc_nested[i] != NULL; i++) {
+		if (strcmp(sbx_view_etc_nested[i], name) == 0)
+			return true;
+	}
+	return false;
+}

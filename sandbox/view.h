@@ -2,6 +2,8 @@
 #ifndef SBX_VIEW_H
 #define SBX_VIEW_H
 
+#include <stdbool.h>
+
 /*
  * What of the host may be seen inside, by name. The one place to look at, and to
  * edit, when something is missing in a sandbox or should not be there.
@@ -19,6 +21,9 @@ extern const char *const sbx_view_etc[];
 
 /* The same for entries further down, as plain paths below /etc. */
 extern const char *const sbx_view_etc_nested[];
+
+/* Is "/etc/..." in one of the two lists above? Pure. */
+bool sbx_view_etc_allows(const char *path);
 
 /* Files that always come from the host, even with an image: where links in them lead is copied. */
 extern const char *const sbx_view_etc_host[];

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define SKEL_DEPTH_MAX 16
+#define REMOVE_DEPTH_MAX (SKEL_DEPTH_MAX + 2) /* all that a refused skeleton has left */
 #define TEMPORARY_SUFFIX ".sbx-new"
 
 struct owner {
@@ -136,7 +137,7 @@ static int remove_tree(int parent_fd, const char *name, int depth)
 
 	if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	if (depth > SKEL_DEPTH_MAX)
+	if (depth > REMOVE_DEPTH_MAX)
 		return -ELOOP;
 	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -188,11 +189,12 @@ static int make_workspace(const char *path, const char *skel, const struct owner
 	int rc;
 
 	/* The default parent is made by the installation; on a machine set up by hand it may lack. */
-	if (mkdir(SBX_WORKSPACE_ROOT, 0711) < 0 && errno != EEXIST)
+	if (strncmp(path, SBX_WORKSPACE_ROOT "/", sizeof(SBX_WORKSPACE_ROOT)) == 0 &&
+	    mkdir(SBX_WORKSPACE_ROOT, 0711) < 0 && errno != EEXIST)
 		return sbx_fail(err, errno, "make '" SBX_WORKSPACE_ROOT "': %s", strerror(errno));
-	rc = sbx_path_open_parent(path, 0, &parent_fd, &name, err);
+	rc = sbx_path_open_parent(path, geteuid(), &parent_fd, &name, err);
 	if (rc < 0)
-		return rc;
+		return sbx_wrap(err, rc, "make workspace '%s'", path);
 	sbx_str_addf(&temporary, ".%s" TEMPORARY_SUFFIX, name);
 	if (temporary.rc < 0)
 		return sbx_fail(err, ENOMEM, "make '%s': %s", path, strerror(ENOMEM));
@@ -214,14 +216,14 @@ int sbx_workspace_open(const char *path, const char *skel, uid_t uid, gid_t gid,
 {
 	sbx_autoclose int fd = -EBADF;
 	struct stat st;
-	int rc = sbx_path_open(path, 0, &fd, err);
+	int rc = sbx_path_open(path, geteuid(), &fd, err);
 
 	if (rc == -ENOENT) {
 		const struct owner owner = {.uid = uid, .gid = gid};
 
 		rc = make_workspace(path, skel, &owner, err);
 		if (rc == 0)
-			rc = sbx_path_open(path, 0, &fd, err);
+			rc = sbx_path_open(path, geteuid(), &fd, err);
 	}
 	if (rc < 0)
 		return rc;

@@ -12,7 +12,8 @@
  * crash never leaves half a home behind.
  * path      absolute
  * skel      directory to copy; absent is the same as empty
- * uid, gid  whose it must be; anything else there is refused
+ * uid       whose it must be; anything else there is refused
+ * gid       the group of what is made; one that is there may be in any group
  * ret_fd    O_PATH, caller closes
  */
 int sbx_workspace_open(const char *path, const char *skel, uid_t uid, gid_t gid, int *ret_fd,

@@ -119,7 +119,7 @@ job_write()
 	{
 		echo 'echo "<<<job"'
 		printf '%s\n' "$1"
-		printf 'echo "status=$?"\necho "job>>>"\n'
+		printf 'printf "\\nstatus=%%s\\n" "$?"\necho "job>>>"\n'
 	} >"$JOB"
 	chmod 0644 "$JOB"
 }
@@ -127,7 +127,14 @@ job_write()
 # What the job printed, without marks, carriage returns and its status line.
 job_output()
 {
-	tr -d '\r' <"$1" | sed -n '/<<<job$/,/^job>>>$/p' | sed '/<<<job$/d;/^job>>>$/d;/^status=[0-9]*$/d'
+	# The status stands on a line of its own, with an empty one before if the output
+	# ended as a line does.
+	tr -d '\r' <"$1" | awk '
+		/^job>>>$/ { exit }
+		inside && /^status=[0-9]+$/ { if (n && line[n] == "") n--; next }
+		inside { line[++n] = $0 }
+		/<<<job$/ { inside = 1 }
+		END { for (i = 1; i <= n; i++) print line[i] }'
 }
 
 job_status()

@@ -90,6 +90,7 @@ static void test_defaults(void **state)
 		assert_string_equal(policy->env_pass[i], env_pass[i]);
 	assert_string_equal(policy->path, "/home/agent/.local/bin:/usr/local/bin:/usr/bin:/bin");
 	assert_int_equal(policy->landlock, SBX_LANDLOCK_PREFER);
+	assert_true(policy->git_credentials);
 	sbx_policy_free(policy);
 	sbx_policy_free(NULL);
 }
@@ -205,7 +206,9 @@ static void test_choices(void **state)
 	assert_true(policy->user_namespaces);
 	assert_int_equal(policy->landlock, SBX_LANDLOCK_REQUIRE);
 	sbx_policy_free(policy);
-	policy = parse("[default]\nnetwork = host\nuser_namespaces = deny\nlandlock = off\n");
+	policy = parse("[default]\nnetwork = host\nuser_namespaces = deny\nlandlock = "
+		       "off\ngit_credentials = off\n");
+	assert_false(policy->git_credentials);
 	assert_int_equal(policy->network, SBX_NETWORK_HOST);
 	assert_false(policy->user_namespaces);
 	assert_int_equal(policy->landlock, SBX_LANDLOCK_OFF);
@@ -270,7 +273,7 @@ static const struct {
 	const char *statement;
 	const char *reason;
 } bad_statements[] = {
-    {"git_credentials = auto", "unknown key; known are: workspace home root shell read_only"},
+    {"colour = red", "unknown key; known are: workspace home root shell read_only"},
     {"Memory_max = 1G", "unknown key"},
     {"memory-max = 1G", "unknown key"},
     {"memory_max = 1G 2G", "memory_max: takes one word"},
@@ -316,6 +319,7 @@ static const struct {
     {"network = Host", "network: not one of"},
     {"network = \"\"", "network: not one of"},
     {"user_namespaces = yes", "user_namespaces: not one of: deny, allow"},
+    {"git_credentials = on", "git_credentials: not one of: off, auto"},
     {"landlock = on", "landlock: not one of: off, prefer, require"},
     {"workspace = work", "workspace: not an absolute path"},
     {"workspace = ~/work", "workspace: not an absolute path"},
@@ -449,8 +453,42 @@ static void test_every_key_is_tested(void **state)
 		assert_true(sbx_policy_key_find(name) == &sbx_policy_keys[k]);
 		assert_true(strlen(sbx_policy_keys[k].doc) > 10);
 	}
-	assert_int_equal(sbx_policy_n_keys, 18);
-	assert_null(sbx_policy_key_find("git_credentials"));
+	assert_int_equal(sbx_policy_n_keys, 19);
+	assert_null(sbx_policy_key_find("colour"));
+}
+
+/* A parser replaces what its own key has set, and nothing else. */
+static void test_replaces(void **state)
+{
+	struct sbx_policy *policy = calloc(1, sizeof(*policy));
+	static const struct {
+		const char *key;
+		const char *value;
+		size_t n_folders;
+	} rows[] = {
+	    {"read_only", "/srv/a /srv/b", 2},
+	    {"read_write", "/srv/c", 3},
+	    {"read_only", "/srv/d", 2},
+	    {"read_write", "none", 1},
+	    {"read_only", "none", 0},
+	    {"workspace", "/srv/x", 0},
+	    {"workspace", "/srv/y", 0},
+	    {"env_pass", "A B", 0},
+	    {"env_pass", "C", 0},
+	};
+
+	(void)state;
+	assert_non_null(policy);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sbx_policy_key *key = sbx_policy_key_find(rows[i].key);
+
+		assert_non_null(key);
+		assert_int_equal(sbx_policy_key_parse(key, rows[i].value, &agent, policy, NULL), 0);
+		assert_int_equal(policy->n_folders, rows[i].n_folders);
+	}
+	assert_string_equal(policy->workspace, "/srv/y");
+	assert_int_equal(sbx_strv_length(policy->env_pass), 1);
+	sbx_policy_free(policy);
 }
 
 static void test_never_quotes(void **state)
@@ -508,14 +546,14 @@ static void test_sections_list(void **state)
 {
 	static const char text[] = "[@students]\nlinger = 1\n\n[default]\n[agent]\n[Other$]\n";
 	static const struct {
-		enum sbx_policy_scope scope;
 		const char *name;
+		enum sbx_policy_scope scope;
 		unsigned int line;
 	} rows[] = {
-	    {SBX_POLICY_GROUP, "students", 1},
-	    {SBX_POLICY_DEFAULT, "default", 4},
-	    {SBX_POLICY_USER, "agent", 5},
-	    {SBX_POLICY_USER, "Other$", 6},
+	    {"students", SBX_POLICY_GROUP, 1},
+	    {"default", SBX_POLICY_DEFAULT, 4},
+	    {"agent", SBX_POLICY_USER, 5},
+	    {"Other$", SBX_POLICY_USER, 6},
 	};
 	struct sbx_policy_sections *list = NULL;
 	struct sbx_err err = {0};
@@ -733,15 +771,25 @@ static void test_absent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_defaults),	   cmocka_unit_test(test_numbers),
-	    cmocka_unit_test(test_texts),	   cmocka_unit_test(test_choices),
-	    cmocka_unit_test(test_folders),	   cmocka_unit_test(test_lists),
-	    cmocka_unit_test(test_refused_values), cmocka_unit_test(test_every_key_is_tested),
-	    cmocka_unit_test(test_never_quotes),   cmocka_unit_test(test_sections),
-	    cmocka_unit_test(test_sections_list),  cmocka_unit_test(test_merge),
-	    cmocka_unit_test(test_merge_lists),	   cmocka_unit_test(test_together),
-	    cmocka_unit_test(test_passwd_home),	   cmocka_unit_test(test_user_called_default),
-	    cmocka_unit_test(test_long_path),	   cmocka_unit_test(test_shipped),
+	    cmocka_unit_test(test_defaults),
+	    cmocka_unit_test(test_numbers),
+	    cmocka_unit_test(test_texts),
+	    cmocka_unit_test(test_choices),
+	    cmocka_unit_test(test_folders),
+	    cmocka_unit_test(test_lists),
+	    cmocka_unit_test(test_refused_values),
+	    cmocka_unit_test(test_every_key_is_tested),
+	    cmocka_unit_test(test_replaces),
+	    cmocka_unit_test(test_never_quotes),
+	    cmocka_unit_test(test_sections),
+	    cmocka_unit_test(test_sections_list),
+	    cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_merge_lists),
+	    cmocka_unit_test(test_together),
+	    cmocka_unit_test(test_passwd_home),
+	    cmocka_unit_test(test_user_called_default),
+	    cmocka_unit_test(test_long_path),
+	    cmocka_unit_test(test_shipped),
 	    cmocka_unit_test(test_absent),
 	};
 

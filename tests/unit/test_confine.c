@@ -34,6 +34,7 @@
 #include <cmocka.h>
 
 #define CHILD_SKIPS 77
+#define CHILD_TIMEOUT_S 30
 #define AGENT 65534U
 
 /* In a child: say what is wrong and end it. */
@@ -73,6 +74,7 @@ static void in_child(void (*body)(void))
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
+		(void)alarm(CHILD_TIMEOUT_S); /* a test that hangs is a test that fails */
 		body();
 		_exit(0);
 	}
@@ -655,6 +657,7 @@ static void keeper_state_child(void)
 		for (;;)
 			(void)poll(NULL, 0, -1);
 	}
+	(void)close(ends[1]); /* so that the end of the child is noticed */
 	REQUIRE(read(ends[0], text, 1) == 1);
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
