@@ -28,4 +28,9 @@ int sbx_fail(struct sbx_err *err, int code, const char *fmt, ...)
 int sbx_wrap(struct sbx_err *err, int rc, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+#ifdef __clang_analyzer__
+/* It cannot know that the result is negative, and would follow paths that do not exist. */
+#define sbx_fail(...) ((void)sbx_fail(__VA_ARGS__), -1)
+#endif
+
 #endif

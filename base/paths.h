@@ -20,6 +20,7 @@
 #define SBX_POLICY_FILE SBX_SYSCONFDIR "/sbx/policy.ini"
 #define SBX_ENV_DIR SBX_SYSCONFDIR "/sbx/env.d"
 #define SBX_SKEL_DIR SBX_SYSCONFDIR "/sbx/skel"
+#define SBX_KEYS_DIR SBX_SYSCONFDIR "/sbx/keys" /* authorized_keys, one file a user */
 #define SBX_KEEPER SBX_LIBEXECDIR "/sbx/sbx-keeper"
 #define SBX_WORKSPACE_ROOT "/var/lib/sbx"
 #define SBX_RUN_DIR "/run/sbx"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/enrolment.h"
 
+#include "base/fd.h"
 #include "base/paths.h"
 #include "base/str.h"
 
@@ -8,6 +9,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BUFFER_BYTES ((size_t)16 << 10)
@@ -21,6 +23,37 @@
 static bool means_absent(int code)
 {
 	return code == 0 || code == ENOENT || code == ESRCH;
+}
+
+/*
+ * NSS goes on to the next service when one fails, so that the last one's "not found" is
+ * all that is heard: out of descriptors, with "passwd: files systemd", every user of the
+ * file is unknown. The file can be asked without it.
+ */
+static int check_absent(const char *path, const char *name, struct sbx_err *err)
+{
+	sbx_autofclose FILE *file = NULL;
+	sbx_autofree char *line = NULL;
+	const size_t length = strlen(name);
+	size_t room = 0;
+
+	if (length == 0 || strpbrk(name, ":\n") != NULL)
+		return 0; /* not a name that can be in there */
+	file = fopen(path, "re");
+	if (file == NULL && errno == ENOENT)
+		return 0;
+	if (file == NULL)
+		return sbx_fail(err, errno, "look up '%s': open '%s': %s", name, path,
+				strerror(errno));
+	while (getline(&line, &room, file) >= 0) {
+		if (strncmp(line, name, length) == 0 && line[length] == ':')
+			return sbx_fail(err, EIO, "look up '%s': it is in '%s' but was not found",
+					name, path);
+	}
+	if (feof(file) == 0)
+		return sbx_fail(err, errno, "look up '%s': read '%s': %s", name, path,
+				strerror(errno));
+	return 0;
 }
 
 struct account {
@@ -47,7 +80,7 @@ static int look_up_user(const char *user, struct account *ret, struct sbx_err *e
 		ret->found = found != NULL;
 		if (found == NULL && !means_absent(code))
 			return sbx_fail(err, code, "look up '%s': %s", user, strerror(code));
-		return 0;
+		return found != NULL ? 0 : check_absent("/etc/passwd", user, err);
 	}
 	return sbx_fail(err, ERANGE, "look up '%s': the entry is too large", user);
 }
@@ -119,16 +152,18 @@ static int enrolled_by_group(const struct passwd *passwd, const char *group, boo
 			return sbx_fail(err, code, "look up group '%s': %s", group,
 					strerror(code));
 		*ret = false;
-		return 0;
+		return check_absent("/etc/group", group, err);
 	}
 	return sbx_fail(err, ERANGE, "look up group '%s': the entry is too large", group);
 }
 
 static bool enrolled_by_shell(const struct passwd *passwd)
 {
-	const char *slash = strrchr(passwd->pw_shell, '/');
+	/* Some name services leave it out. */
+	const char *shell = passwd->pw_shell == NULL ? "" : passwd->pw_shell;
+	const char *slash = strrchr(shell, '/');
 
-	return strcmp(slash == NULL ? passwd->pw_shell : slash + 1, SBX_SHELL_NAME) == 0;
+	return strcmp(slash == NULL ? shell : slash + 1, SBX_SHELL_NAME) == 0;
 }
 
 int sbx_enrolment_lookup(const char *user, const char *group, enum sbx_enrolment *ret,

@@ -17,7 +17,7 @@
 
 #define LOCK_WAIT_MS 30000
 #define LOCK_POLL_MS 5
-#define GROUP_BUFFER_BYTES 65536
+#define NSS_BUFFER_BYTES 65536
 
 /* ------------------------------------------------------------------ opening */
 
@@ -53,17 +53,20 @@ static int open_directory(const char *dir, int *ret_fd, struct sbx_err *err)
 	return rc;
 }
 
-/* Is there anybody else whose primary group this is? */
+/* Is there anybody else whose primary group this is? Yes, if that cannot be found out. */
 static bool is_primary_of_another(gid_t gid, uid_t uid)
 {
-	const struct passwd *entry;
+	char buffer[NSS_BUFFER_BYTES];
+	struct passwd entry = {0};
+	struct passwd *result = NULL;
 	bool found = false;
+	int code = 0;
 
 	setpwent();
-	while (!found && (entry = getpwent()) != NULL)
-		found = entry->pw_gid == gid && entry->pw_uid != uid;
+	while (!found && (code = getpwent_r(&entry, buffer, sizeof(buffer), &result)) == 0)
+		found = entry.pw_gid == gid && entry.pw_uid != uid;
 	endpwent();
-	return found;
+	return found || code != ENOENT;
 }
 
 /*
@@ -72,7 +75,7 @@ static bool is_primary_of_another(gid_t gid, uid_t uid)
  */
 static bool group_is_private(const struct sbx_identity *who)
 {
-	char buffer[GROUP_BUFFER_BYTES];
+	char buffer[NSS_BUFFER_BYTES];
 	struct group group;
 	struct group *found = NULL;
 

@@ -32,7 +32,7 @@ static bool next_line(const char **text, const char *end, struct line *ret)
 		return false;
 	newline = memchr(p, '\n', (size_t)(end - p));
 	*text = newline == NULL ? end : newline + 1;
-	*ret = (struct line){.start = p, .length = (size_t)(*text - p)};
+	*ret = (struct line){.start = p, .length = (size_t)(*text - p), .word = p};
 	while (p < *text && is_blank(*p))
 		p++;
 	if (p == *text || *p == '\n' || *p == '#' || *p == ';')

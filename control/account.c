@@ -57,15 +57,23 @@ void sbx_account_done(struct sbx_account *account)
 	account->shell = NULL;
 }
 
-int sbx_group_exists(const char *group, bool *ret, struct sbx_err *err)
+int sbx_group_lookup(const char *group, const char *user, struct sbx_group_facts *ret,
+		     struct sbx_err *err)
 {
+	struct sbx_group_facts facts = {0};
 	const struct group *found;
 
 	errno = 0;
 	found = getgrnam(group);
 	if (found == NULL && !means_absent(errno))
 		return sbx_fail(err, errno, "look up group '%s': %s", group, strerror(errno));
-	*ret = found != NULL;
+	if (found != NULL) {
+		facts.exists = true;
+		facts.gid = found->gr_gid;
+		for (size_t i = 0; found->gr_mem != NULL && found->gr_mem[i] != NULL; i++)
+			facts.listed = facts.listed || strcmp(found->gr_mem[i], user) == 0;
+	}
+	*ret = facts;
 	return 0;
 }
 

@@ -27,8 +27,15 @@ void sbx_account_done(struct sbx_account *account);
  */
 int sbx_account_check(const char *user, uid_t uid, const char *login_defs, struct sbx_err *err);
 
-/* Is there a group of that name? Returns 0 or -errno. */
-int sbx_group_exists(const char *group, bool *ret, struct sbx_err *err);
+struct sbx_group_facts {
+	bool exists;
+	bool listed; /* the user is in the group's list of members */
+	gid_t gid;
+};
+
+/* Returns 0, also if there is no group of that name, or -errno. */
+int sbx_group_lookup(const char *group, const char *user, struct sbx_group_facts *ret,
+		     struct sbx_err *err);
 
 /* Pure: UID_MIN in the text of /etc/login.defs, 1000 if it is not there. */
 uid_t sbx_login_defs_uid_min(const char *text);

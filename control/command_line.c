@@ -39,11 +39,12 @@ static void print_help(const struct sbx_verb *verb, const struct sbx_option *own
 			       own->argument == NULL ? "" : own->argument); /* short, all of them */
 		sbx_print("  %-19s %s\n", text, own->help);
 	}
-	sbx_print("  --json              print JSON, for programs\n"
-		  "  --policy FILE       read this policy instead of %s\n"
-		  "  --group NAME        members are enrolled (default: %s); as the module's group=\n"
-		  "  -h, --help          this text\n",
-		  SBX_POLICY_FILE, SBX_GROUP);
+	sbx_print(
+	    "  --json              print JSON, for programs\n"
+	    "  --policy FILE       read this policy instead of %s\n"
+	    "  --group NAME        members are enrolled (default: %s); as the module's group=\n"
+	    "  -h, --help          this text\n",
+	    SBX_POLICY_FILE, SBX_GROUP);
 }
 
 /* What getopt_long(3) wants to know, made from the table. */
@@ -107,8 +108,8 @@ static bool take(struct sbx_command_line *line, const struct sbx_option *own, in
 		line->operands[line->n_operands++] = argv[optind - 1];
 		return true;
 	default:
-		line->given[line->n_given++] = (struct sbx_option_given){
-		    .option = own_option(own, found), .value = optarg};
+		line->given[line->n_given++] =
+		    (struct sbx_option_given){.option = own_option(own, found), .value = optarg};
 		return true;
 	}
 }

@@ -12,7 +12,8 @@
 
 #define LIST_MAX_BYTES ((size_t)4 << 20)
 #define FILE_MAX_BYTES ((size_t)64 << 10)
-#define COMMAND_MAX_BYTES ((size_t)4 << 20) /* argv may be long; what is shown is the caller's choice */
+#define COMMAND_MAX_BYTES                                                                          \
+	((size_t)4 << 20) /* argv may be long; what is shown is the caller's choice */
 #define MS_PER_S 1000
 
 /* Fields of /proc/PID/stat, counted from the one behind the name (which is the third). */
@@ -169,8 +170,7 @@ static int add_process(struct sbx_processes *processes, pid_t pid)
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	entries =
-	    reallocarray(processes->entries, processes->n_entries + 1, sizeof(*entries));
+	entries = reallocarray(processes->entries, processes->n_entries + 1, sizeof(*entries));
 	if (entries == NULL) {
 		free(process.command);
 		return -ENOMEM;
@@ -193,8 +193,7 @@ int sbx_processes_list(int dir_fd, struct sbx_processes *ret_processes, struct s
 	sbx_autoprocesses struct sbx_processes found = {0};
 	sbx_autofree char *list = NULL;
 	char *save = NULL;
-	int rc =
-	    sbx_file_read(dir_fd, "cgroup.procs", 0, LIST_MAX_BYTES, &list, NULL, NULL, err);
+	int rc = sbx_file_read(dir_fd, "cgroup.procs", 0, LIST_MAX_BYTES, &list, NULL, NULL, err);
 
 	if (rc < 0)
 		return rc;

@@ -20,9 +20,10 @@ static int spawn(const char *path, char *const argv[], pid_t *ret_pid)
 	if (code != 0)
 		return code;
 	code = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	/* Standard output is for what was asked of sbxctl. */
+	/* Ours is for what was asked of sbxctl; theirs only repeats what they were told to do. */
 	if (code == 0)
-		code = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+		code = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null",
+							O_WRONLY, 0);
 	if (code == 0)
 		code = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 	if (code == 0)

@@ -6,7 +6,7 @@
 
 /*
  * Run a program of the system, such as useradd, and wait for it. Its environment is
- * made from empty, its input is empty, what it prints goes to stderr.
+ * made from empty, its input is empty, its output is dropped, its errors go to stderr.
  * path  absolute
  * argv  argv[0] included, ends with NULL
  * Returns 0 if it ended with 0, or -errno.

@@ -9,6 +9,22 @@
 #include <string.h>
 
 static const struct sbx_verb *const verbs[] = {
+    &sbx_verb_enroll,
+    &sbx_verb_unenroll,
+    &sbx_verb_secret,
+    &sbx_verb_exec,
+    &sbx_verb_status,
+    &sbx_verb_ps,
+    &sbx_verb_logs,
+    &sbx_verb_start,
+    &sbx_verb_stop,
+    &sbx_verb_kill,
+    &sbx_verb_read,
+    &sbx_verb_write,
+    &sbx_verb_ls,
+    &sbx_verb_exists,
+    &sbx_verb_access,
+    &sbx_verb_path,
     &sbx_verb_explain,
     &sbx_verb_check,
 };

@@ -80,8 +80,7 @@ void sbx_usage_read(const int *dir_fds, size_t n_fds, struct sbx_usage *ret_usag
 	struct sbx_usage usage;
 	uint64_t ns;
 
-	usage.memory_bytes =
-	    either(&source, "memory.current", NULL, "memory.usage_in_bytes", NULL);
+	usage.memory_bytes = either(&source, "memory.current", NULL, "memory.usage_in_bytes", NULL);
 	usage.memory_peak_bytes =
 	    either(&source, "memory.peak", NULL, "memory.max_usage_in_bytes", NULL);
 	usage.memory_max_bytes = either(&source, "memory.max", NULL, "memory.limit_in_bytes", NULL);

@@ -39,11 +39,24 @@ struct sbx_verb {
 	int (*run_own)(int argc, char **argv);
 };
 
+extern const struct sbx_verb sbx_verb_access;
 extern const struct sbx_verb sbx_verb_check;
 extern const struct sbx_verb sbx_verb_enroll;
+extern const struct sbx_verb sbx_verb_exec;
+extern const struct sbx_verb sbx_verb_exists;
 extern const struct sbx_verb sbx_verb_explain;
+extern const struct sbx_verb sbx_verb_kill;
+extern const struct sbx_verb sbx_verb_logs;
+extern const struct sbx_verb sbx_verb_ls;
+extern const struct sbx_verb sbx_verb_path;
+extern const struct sbx_verb sbx_verb_ps;
+extern const struct sbx_verb sbx_verb_read;
 extern const struct sbx_verb sbx_verb_secret;
+extern const struct sbx_verb sbx_verb_start;
+extern const struct sbx_verb sbx_verb_status;
+extern const struct sbx_verb sbx_verb_stop;
 extern const struct sbx_verb sbx_verb_unenroll;
+extern const struct sbx_verb sbx_verb_write;
 
 /*
  * Read the options behind a verb and run it.

@@ -6,6 +6,7 @@
 #include "config/environment_edit.h"
 #include "config/environment_file.h"
 #include "config/git_credentials.h"
+#include "control/command_line.h"
 #include "control/github.h"
 #include "control/output.h"
 #include "control/secret_input.h"
@@ -13,13 +14,13 @@
 #include "sandbox/identity.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
 struct request {
 	const char *user;
 	const char *name; /* of the variable; NULL for list */
+	const char *group;
 	const char *api_url;
 	bool json;
 	bool raw;
@@ -168,7 +169,7 @@ static int store(const struct request *request, const struct sbx_identity *who, 
 		  request->name, who->name, strlen(value));
 	if (is_token(request->name))
 		report_token(&facts, edit->environment);
-	if (sbx_enrolment_lookup(who->name, SBX_GROUP, &enrolment, err) == 0 &&
+	if (sbx_enrolment_lookup(who->name, request->group, &enrolment, err) == 0 &&
 	    enrolment == SBX_NOT_ENROLLED)
 		sbx_print("%s is not enrolled yet: sbxctl enroll %s\n", who->name, who->name);
 	return 0;
@@ -181,13 +182,10 @@ static int add(const struct request *request, const struct sbx_identity *who, st
 	char *value = NULL;
 	int rc;
 
-	if (request->api_url != NULL && !is_token(request->name)) {
+	if (request->api_url != NULL && !is_token(request->name))
 		return sbx_fail(err, EINVAL, "--api goes with GH_TOKEN and GITHUB_TOKEN only");
-	}
 	/* Before the value is asked for: it would have been typed in vain. */
 	rc = sbx_environment_entry_add(&scratch, request->name, "", err);
-	if (rc == 0)
-		rc = sbx_secret_protect(err);
 	sbx_str_addf(&prompt, "%s for %s: ", request->name, who->name);
 	if (rc == 0 && prompt.rc < 0)
 		rc = sbx_fail(err, -prompt.rc, "%s", strerror(-prompt.rc));
@@ -269,10 +267,8 @@ static int list(const struct request *request, const struct sbx_identity *who, s
 {
 	__attribute__((cleanup(sbx_environment_edit_freep))) struct sbx_environment_edit *edit =
 	    NULL;
-	int rc = sbx_secret_protect(err);
+	int rc = sbx_environment_edit_open(SBX_ENV_DIR, who, &edit, err);
 
-	if (rc == 0)
-		rc = sbx_environment_edit_open(SBX_ENV_DIR, who, &edit, err);
 	if (rc < 0)
 		return rc;
 	if (!request->json) {
@@ -307,79 +303,60 @@ static const struct command *find_command(const char *word)
 	return NULL;
 }
 
-/* 0: go on; otherwise the exit status is in *ret_status. */
-static bool read_options(int argc, char **argv, struct request *request, int *ret_status)
-{
-	enum { OPTION_JSON = 256, OPTION_RAW, OPTION_API, OPTION_NO_LOOKUP };
-	static const struct option long_options[] = {
-	    {"json", no_argument, NULL, OPTION_JSON},
-	    {"raw", no_argument, NULL, OPTION_RAW},
-	    {"api", required_argument, NULL, OPTION_API},
-	    {"no-lookup", no_argument, NULL, OPTION_NO_LOOKUP},
-	    {"help", no_argument, NULL, 'h'},
-	    {NULL, 0, NULL, 0},
-	};
-	int option;
+static const struct sbx_option own_options[] = {
+    {"raw", 0, NULL, "add: store what comes as it is, also if it is empty"},
+    {"api", 0, "URL", "add: GitHub Enterprise, https://HOST/api/v3; stored as GITHUB_API_URL"},
+    {"no-lookup", 0, NULL, "add: do not ask the server whose token it is"},
+    {0},
+};
 
-	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		switch (option) {
-		case OPTION_JSON:
-			request->json = true;
-			break;
-		case OPTION_RAW:
-			request->raw = true;
-			break;
-		case OPTION_API:
-			request->api_url = optarg;
-			break;
-		case OPTION_NO_LOOKUP:
-			request->lookup = false;
-			break;
-		case 'h':
-			*ret_status = sbx_verb_print_help(&sbx_verb_secret);
-			return false;
-		default:
-			*ret_status = sbx_verb_usage_error(&sbx_verb_secret);
-			return false;
-		}
-	}
-	return true;
+/* A value on the command line would show in ps. It is not repeated here, where it would be logged.
+ */
+static int check_operands(const struct sbx_command_line *line, const struct command *command)
+{
+	if (command == NULL)
+		sbx_complain("secret", "the first word must be add, list or remove");
+	else if (line->n_operands < command->n_operands)
+		sbx_complain("secret", "what is missing is USER%s",
+			     command->n_operands > 2 ? " NAME" : "");
+	else if (line->n_operands > command->n_operands)
+		sbx_complain("secret", "too many words; a value comes by standard input");
+	else
+		return SBX_EXIT_OK;
+	return sbx_verb_usage_error(&sbx_verb_secret);
 }
 
 static int secret(int argc, char **argv)
 {
+	sbx_autocommandline struct sbx_command_line line = {0};
 	__attribute__((cleanup(sbx_identity_freep))) struct sbx_identity *who = NULL;
-	struct request request = {.lookup = true};
 	const struct command *command;
+	struct request request;
 	struct sbx_err err = {0};
-	int status = SBX_EXIT_OK;
-	int rc;
+	int rc =
+	    sbx_command_line_read(&sbx_verb_secret, own_options, 0, argc, false, argc, argv, &line);
 
-	if (!read_options(argc, argv, &request, &status))
-		return status;
-	command = find_command(argv[optind]);
-	if (command == NULL) {
-		sbx_complain("secret", "the first word must be add, list or remove");
-		return sbx_verb_usage_error(&sbx_verb_secret);
-	}
-	/* A value on the command line would show in ps, so say where it belongs, and not what it
-	 * was. */
-	if (argc - optind > command->n_operands && command->run == add) {
-		sbx_complain(
-		    "secret",
-		    "one word too many; the value comes by standard input or is asked for");
-		return sbx_verb_usage_error(&sbx_verb_secret);
-	}
-	if (sbx_verb_check_operands(&sbx_verb_secret, command->n_operands, argc, argv) !=
-	    SBX_EXIT_OK)
+	if (rc >= 0)
+		return rc;
+	command = find_command(line.operands[0]);
+	if (check_operands(&line, command) != SBX_EXIT_OK)
 		return SBX_EXIT_USAGE;
-	request.user = argv[optind + 1];
-	request.name = command->n_operands > 2 ? argv[optind + 2] : NULL;
+	request = (struct request){
+	    .user = line.operands[1],
+	    .name = command->n_operands > 2 ? line.operands[2] : NULL,
+	    .group = line.common.group,
+	    .api_url = sbx_command_line_value(&line, "api"),
+	    .json = line.common.json,
+	    .raw = sbx_command_line_value(&line, "raw") != NULL,
+	    .lookup = sbx_command_line_value(&line, "no-lookup") == NULL,
+	};
 	if (geteuid() != 0) {
 		sbx_complain("secret", "only root can look into the environment stores");
 		return SBX_EXIT_FAILED;
 	}
-	rc = sbx_identity_lookup(request.user, &who, &err);
+	rc = sbx_secret_protect(&err);
+	if (rc == 0)
+		rc = sbx_identity_lookup(request.user, &who, &err);
 	if (rc == 0)
 		rc = command->run(&request, who, &err);
 	if (rc < 0)
@@ -405,15 +382,7 @@ const struct sbx_verb sbx_verb_secret = {
 	"\n"
 	"For GH_TOKEN and GITHUB_TOKEN, 'add' asks the server whose token it is, and stores as\n"
 	"SBX_GIT_NAME and SBX_GIT_EMAIL who the author of commits will be. See 'git_credentials'\n"
-	"in " SBX_POLICY_FILE ".\n"
-	"\n"
-	"options:\n"
-	"  --raw         store what comes as it is, also if it is empty\n"
-	"  --api URL     GitHub Enterprise: https://HOST/api/v3; stored as GITHUB_API_URL, and\n"
-	"                GITHUB_SERVER_URL with it\n"
-	"  --no-lookup   do not ask the server\n"
-	"  --json        list: print JSON, for programs\n"
-	"  -h, --help    this text\n"
+	"in " SBX_POLICY_FILE ". With --api, GITHUB_SERVER_URL is stored as well.\n"
 	"\n"
 	"exit status: 0 done; 1 remove: there is no such variable; 2 wrong usage; 3 could not be\n"
 	"done, and the store is as it was.\n",

@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MS_PER_S 1000
+#define MS_PER_S INT64_C(1000)
 #define FIRST_SESSION_WAIT_MS (10 * MS_PER_S) /* the starter may have been killed before joining */
 #define END_GRACE_MS 500		      /* TERM to KILL when the last session is over */
 #define KILL_TRIES 400
@@ -178,7 +178,8 @@ static bool answer_status(const struct keeper *keeper, int control_fd)
 		fds[1 + i] = part_fd(i, 1);
 	for (size_t i = 0; i < keeper->n_sessions; i++)
 		reply.n_sessions += keeper->sessions[i].entered;
-	(void)stpncpy(reply.cgroup_name, keeper->cgroup_name, sizeof(reply.cgroup_name) - 1);
+	memcpy(reply.cgroup_name, keeper->cgroup_name,
+	       strnlen(keeper->cgroup_name, sizeof(reply.cgroup_name) - 1));
 	return sbx_message_send(control_fd, &reply, sizeof(reply), fds, 1 + keeper->n_parts) == 0;
 }
 
@@ -531,6 +532,9 @@ int main(int argc, char **argv)
 
 	/* No new session from here on: a login that comes now starts a sandbox of its own. */
 	(void)close(SBX_KEEPER_FD_LISTEN);
+	/* Tells the sessions, for their last line in the log, that it was not they who ended. */
+	for (size_t i = 0; i < keeper.n_sessions; i++)
+		sbx_closep(&keeper.sessions[i].control_fd);
 	end_processes(keeper.grace_ms);
 	remove_name(&keeper);
 	remove_cgroup(&keeper);

@@ -38,6 +38,9 @@
 struct login {
 	bool joined; /* false while a join is under way, and for ever after it failed */
 	struct sbx_session *session;
+	bool started; /* by this login */
+	struct sbx_origin origin;
+	char *user;
 };
 
 /*
@@ -51,6 +54,7 @@ static void login_cleanup(pam_handle_t *pamh, void *data, int status)
 	(void)pamh;
 	(void)status;
 	sbx_session_free(login->session);
+	free(login->user);
 	free(login);
 }
 
@@ -69,6 +73,32 @@ static int refuse(pam_handle_t *pamh, const char *user, const struct sbx_err *er
 	/* A conversation that shows nothing is the application's choice, not a reason to go on. */
 	(void)pam_error(pamh, "sbx: session refused: %s", err->msg);
 	return PAM_SESSION_ERR;
+}
+
+static bool is_root(pam_handle_t *pamh, const char *user)
+{
+	const struct passwd *passwd = pam_modutil_getpwnam(pamh, user);
+
+	return passwd != NULL && passwd->pw_uid == 0;
+}
+
+/* One line at the beginning and one at the end; `sbxctl logs` shows them. */
+static void audit(pam_handle_t *pamh, const char *event, const struct login *login,
+		  const char *last_word)
+{
+	sbx_autostr struct sbx_str line = {0};
+
+	sbx_origin_line(&line, event, login->user, &login->origin);
+	if (line.rc == 0)
+		pam_syslog(pamh, LOG_INFO, "%s %s", line.text, last_word);
+}
+
+static void take_origin(pam_handle_t *pamh, struct sbx_origin *origin)
+{
+	sbx_origin_set(origin->service, sizeof(origin->service), item(pamh, PAM_SERVICE));
+	sbx_origin_set(origin->tty, sizeof(origin->tty), item(pamh, PAM_TTY));
+	sbx_origin_set(origin->remote, sizeof(origin->remote), item(pamh, PAM_RHOST));
+	sbx_origin_set(origin->by, sizeof(origin->by), item(pamh, PAM_RUSER));
 }
 
 /* ------------------------------------------------------------ during the join */
@@ -166,6 +196,7 @@ static int join(struct opening *opening, struct login *login, struct sbx_err *er
 
 	if (rc < 0)
 		return rc;
+	login->started = started;
 	if (!started) {
 		rc = sbx_refresh_take(policy, opening->identity, &opening->refresh, err);
 		if (rc < 0)
@@ -219,7 +250,11 @@ static int open_once(pam_handle_t *pamh, const struct sbx_arguments *arguments,
 		return earlier->joined ? PAM_SUCCESS : PAM_SESSION_ERR;
 	}
 	login = calloc(1, sizeof(*login));
-	if (login == NULL || pam_set_data(pamh, DATA_NAME, login, login_cleanup) != PAM_SUCCESS) {
+	if (login != NULL)
+		login->user = strdup(identity->name);
+	if (login == NULL || login->user == NULL || pam_set_data(pamh, DATA_NAME, login, login_cleanup) != PAM_SUCCESS) {
+		if (login != NULL)
+			free(login->user);
 		free(login);
 		(void)sbx_fail(&err, ENOMEM, "%s", strerror(ENOMEM));
 		return refuse(pamh, identity->name, &err);
@@ -230,6 +265,10 @@ static int open_once(pam_handle_t *pamh, const struct sbx_arguments *arguments,
 		return refuse(pamh, identity->name, &err);
 	}
 	login->joined = true;
+	take_origin(pamh, &login->origin);
+	sbx_session_describe(login->session, &login->origin);
+	audit(pamh, "session opened", login,
+	      login->started ? "sandbox=started" : "sandbox=joined");
 	return PAM_SUCCESS;
 }
 
@@ -248,16 +287,14 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
 	if (pam_get_user(pamh, &user, NULL) != PAM_SUCCESS || user == NULL)
 		return PAM_SESSION_ERR;
 	argument_rc = sbx_arguments_parse(argc, argv, &arguments, &argument_err);
+	/* "grop=agents" does not tell who is enrolled, so nobody gets in but root, to mend it. */
+	if (argument_rc < 0)
+		return is_root(pamh, user) ? PAM_IGNORE : refuse(pamh, user, &argument_err);
 	rc = sbx_enrolment_lookup(user, arguments.group, &enrolment, &err);
 	if (rc < 0)
 		return refuse(pamh, user, &err);
-	if (enrolment == SBX_NOT_ENROLLED) {
-		if (argument_rc < 0)
-			pam_syslog(pamh, LOG_ERR, "%s", argument_err.msg);
+	if (enrolment == SBX_NOT_ENROLLED)
 		return PAM_IGNORE;
-	}
-	if (argument_rc < 0)
-		return refuse(pamh, user, &argument_err);
 	rc = sbx_identity_lookup(user, &identity, &err);
 	if (rc < 0)
 		return refuse(pamh, user, &err);
@@ -275,7 +312,11 @@ int pam_sm_close_session(pam_handle_t *pamh, int flags, int argc, const char **a
 	if (pam_get_data(pamh, DATA_NAME, &data) != PAM_SUCCESS || data == NULL)
 		return PAM_IGNORE;
 	login = data;
-	if (login->session != NULL)
+	/* Once, however often the module stands in the stack. */
+	if (login->session != NULL && login->session->control_fd >= 0) {
+		audit(pamh, "session closed", login,
+		      sbx_session_ended(login->session) ? "why=sandbox-ended" : "why=logout");
 		sbx_session_leave(login->session);
+	}
 	return PAM_SUCCESS;
 }

@@ -22,6 +22,7 @@
 struct build {
 	const struct sbx_plan *plan;
 	const struct sbx_cgroup *cgroup;
+	const struct sbx_sources *sources;
 	int root_fd;  /* the new root, O_PATH */
 	int image_fd; /* the plan's image root */
 };
@@ -153,10 +154,23 @@ static int write_target(const struct build *build, const struct sbx_op *op, cons
 	return 0;
 }
 
+/* What was found for this op before the user namespace was entered; NULL: look for it now. */
+static const struct sbx_source *found_source(const struct build *build, const struct sbx_op *op)
+{
+	if (build->sources == NULL || op < build->plan->ops ||
+	    op >= build->plan->ops + build->plan->n_ops || (op->flags & SBX_OP_IMAGE) != 0)
+		return NULL;
+	return &build->sources->ops[op - build->plan->ops];
+}
+
 /* Open where a bind comes from, as O_PATH, in the host's or the image's view. */
 static int open_source(const struct build *build, const struct sbx_op *op, int *ret_fd,
 		       struct sbx_err *err)
 {
+	const struct sbx_source *found = found_source(build, op);
+
+	if (found != NULL)
+		return sbx_source_open(found, ret_fd, err);
 	if ((op->flags & SBX_OP_IMAGE) != 0)
 		return sbx_path_open_in(build->image_fd, op->source, O_PATH, ret_fd, err);
 	return sbx_path_open(op->source, 0, ret_fd, err);
@@ -164,10 +178,17 @@ static int open_source(const struct build *build, const struct sbx_op *op, int *
 
 static int do_copy(const struct build *build, const struct sbx_op *op, struct sbx_err *err)
 {
+	const struct sbx_source *found = found_source(build, op);
 	sbx_autofree char *text = NULL;
 	size_t length;
 	bool image = (op->flags & SBX_OP_IMAGE) != 0;
-	int rc = sbx_copy_read(image ? build->image_fd : -EBADF, op->source, op->text, &text,
+	int rc;
+
+	if (found != NULL)
+		return found->text == NULL
+			   ? 0
+			   : write_target(build, op, found->text, found->length, err);
+	rc = sbx_copy_read(image ? build->image_fd : -EBADF, op->source, op->text, &text,
 			       &length, err);
 
 	if (rc < 0 || text == NULL)
@@ -207,8 +228,11 @@ static int do_bind(const struct build *build, const struct sbx_op *op, struct sb
 
 static int do_workspace(const struct build *build, const struct sbx_op *op, struct sbx_err *err)
 {
+	const struct sbx_source *found = found_source(build, op);
 	sbx_autoclose int source_fd = -EBADF;
-	int rc = sbx_workspace_open(op->source, SBX_SKEL_DIR, op->uid, op->gid, &source_fd, err);
+	int rc = found != NULL ? sbx_source_open(found, &source_fd, err)
+			       : sbx_workspace_open(op->source, SBX_SKEL_DIR, op->uid, op->gid,
+						    &source_fd, err);
 
 	return rc < 0 ? rc : bind_fd(build, op, source_fd, err);
 }
@@ -333,18 +357,28 @@ static int check_shell(const struct build *build, struct sbx_err *err)
 	return rc < 0 ? sbx_wrap(err, rc, "the real shell is not in the sandbox") : 0;
 }
 
-int sbx_build(const struct sbx_plan *plan, const char *attach_path, const struct sbx_cgroup *cgroup,
-	      struct sbx_err *err)
+static int open_image(struct build *build, struct sbx_err *err)
 {
-	struct build build = {
-		.plan = plan, .cgroup = cgroup, .root_fd = -EBADF, .image_fd = -EBADF};
+	if (build->sources != NULL)
+		return sbx_source_open(&build->sources->image_root, &build->image_fd, err);
+	return sbx_path_open(build->plan->image_root, 0, &build->image_fd, err);
+}
+
+int sbx_build(const struct sbx_plan *plan, const char *attach_path, const struct sbx_cgroup *cgroup,
+	      const struct sbx_sources *sources, struct sbx_err *err)
+{
+	struct build build = {.plan = plan,
+			      .cgroup = cgroup,
+			      .sources = sources,
+			      .root_fd = -EBADF,
+			      .image_fd = -EBADF};
 	int rc;
 
 	/* Nothing mounted from here on may reach the host, nor the host's reach in here. */
 	rc = sbx_mount_make_private(err);
 	if (rc < 0)
 		return rc;
-	rc = sbx_path_open(plan->image_root, 0, &build.image_fd, err);
+	rc = open_image(&build, err);
 	if (rc == 0)
 		rc = make_root(&build, &plan->ops[0], attach_path, err);
 	if (rc == 0)

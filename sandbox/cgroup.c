@@ -164,6 +164,75 @@ static int make_name(const char *user, char **ret_name, struct sbx_err *err)
 	return 0;
 }
 
+/* Lines are "NUMBER:CONTROLLER,CONTROLLER:PATH", cgroups(7). */
+static bool line_has(const char *line, const char *controller)
+{
+	const char *list = strchr(line, ':');
+	size_t wanted = strlen(controller);
+
+	if (list == NULL)
+		return false;
+	list++;
+	if (wanted == 0)
+		return *list == ':';
+	while (*list != ':' && *list != '\0') {
+		size_t length = strcspn(list, ",:");
+
+		if (length == wanted && strncmp(list, controller, length) == 0)
+			return true;
+		list += length + (list[length] == ',');
+	}
+	return false;
+}
+
+int sbx_cgroup_own_path(const char *controller, char **ret_path, struct sbx_err *err)
+{
+	sbx_autofree char *text = NULL;
+	char *save = NULL;
+	int rc = sbx_file_read(AT_FDCWD, "/proc/self/cgroup", 0, 65536, &text, NULL, NULL, err);
+
+	if (rc < 0)
+		return rc;
+	for (const char *line = strtok_r(text, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		const char *path = strchr(line, '/');
+
+		if (!line_has(line, controller) || path == NULL)
+			continue;
+		*ret_path = strdup(strcmp(path, "/") == 0 ? "" : path);
+		if (*ret_path == NULL)
+			return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
+		return 0;
+	}
+	return sbx_fail(err, ENOENT, "/proc/self/cgroup names no '%s' hierarchy", controller);
+}
+
+const struct sbx_cgroup_driver *sbx_cgroup_delegated(void)
+{
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		if (drivers[i]->probe(NULL) == 1 && drivers[i]->delegated())
+			return drivers[i];
+	}
+	return NULL;
+}
+
+static int choose_driver(struct sbx_cgroup *cgroup, struct sbx_err *err)
+{
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		int rc = drivers[i]->probe(err);
+
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			continue;
+		cgroup->driver = drivers[i];
+		return 0;
+	}
+	return sbx_fail(err, ENOTSUP,
+			"no cgroup file system with memory and pids is mounted at "
+			"/sys/fs/cgroup, so limits cannot be put in force");
+}
+
 int sbx_cgroup_create(const struct sbx_plan *plan, struct sbx_cgroup **ret_cgroup,
 		      struct sbx_err *err)
 {
@@ -172,23 +241,18 @@ int sbx_cgroup_create(const struct sbx_plan *plan, struct sbx_cgroup **ret_cgrou
 
 	if (cgroup == NULL)
 		return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
-		rc = drivers[i]->probe(err);
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
-			continue;
-		cgroup->driver = drivers[i];
-		break;
+	if (sbx_plan_unprivileged(plan)) {
+		cgroup->driver = sbx_cgroup_delegated();
+		cgroup->delegated = true;
+	} else {
+		rc = choose_driver(cgroup, err);
 	}
-	if (cgroup->driver == NULL)
-		return sbx_fail(err, ENOTSUP,
-				"no cgroup file system with memory and pids is mounted at "
-				"/sys/fs/cgroup, so limits cannot be put in force");
-	rc = make_name(plan->user, &cgroup->name, err);
+	if (rc == 0)
+		rc = make_name(plan->user, &cgroup->name, err);
 	if (rc < 0)
 		return rc;
-	rc = cgroup->driver->create(plan, cgroup, err);
+	if (cgroup->driver != NULL)
+		rc = cgroup->driver->create(plan, cgroup, err);
 	if (rc < 0) {
 		sbx_cgroup_remove(cgroup);
 		sbx_cgroup_free(cgroup);

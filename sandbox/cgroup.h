@@ -30,6 +30,7 @@ struct sbx_cgroup_part {
 struct sbx_cgroup {
 	const struct sbx_cgroup_driver *driver;
 	char *name; /* of the directories */
+	bool delegated; /* below where this process is, in directories that are the user's */
 	struct sbx_cgroup_part parts[SBX_CGROUP_MAX];
 	size_t n_parts;
 };
@@ -39,6 +40,8 @@ struct sbx_cgroup_driver {
 	const char *name;
 	/* 1 if this driver fits the machine, 0 if not, -errno. */
 	int (*probe)(struct sbx_err *err);
+	/* True if the user was given directories to make cgroups with these limits in. */
+	bool (*delegated)(void);
 	/* Make cgroup->name in each hierarchy, set the plan's limits, open the descriptors. */
 	int (*create)(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, struct sbx_err *err);
 };
@@ -50,6 +53,8 @@ extern const struct sbx_cgroup_driver sbx_cgroup_v2;
  * Make a new cgroup with the plan's limits in force. A limit that cannot be put in
  * force is an error, never a warning. What dead sandboxes of the same user left
  * behind is removed on the way.
+ * Without root there may be no cgroup that the user may use. Then the one returned has no
+ * part, and limits have to be put in force for each process by setrlimit(2).
  * ret_cgroup  caller frees with sbx_cgroup_free(); that does not remove the cgroup
  * Returns 0 or -errno: -ENOTSUP no usable cgroup file system.
  */
@@ -68,6 +73,16 @@ void sbx_cgroup_freep(struct sbx_cgroup **cgroup);
  * period costs a login 6 to 11 ms (measured on 6.18).
  */
 int sbx_cgroup_join(const int *join_fds, size_t n_fds, struct sbx_err *err);
+
+/* The driver by which a user has cgroups of his own, or NULL. */
+const struct sbx_cgroup_driver *sbx_cgroup_delegated(void);
+
+/*
+ * Shared by the drivers: where the calling process is in a hierarchy, as a path below its
+ * mount: "" for the top.
+ * controller  "memory" and so on; "" for v2
+ */
+int sbx_cgroup_own_path(const char *controller, char **ret_path, struct sbx_err *err);
 
 /* Shared by the drivers: the part's directory and descriptors. 'mount_path' is the hierarchy's. */
 int sbx_cgroup_part_open(const char *label, const char *mount_path, const char *name,

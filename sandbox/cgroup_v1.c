@@ -86,11 +86,45 @@ static int limit_cpu(const struct sbx_plan *plan, const struct sbx_cgroup_part *
 			      plan->cpu_max_percent * (CPU_PERIOD_US / 100), err);
 }
 
+/* The directory of the user's own to make more in: where this process is, if he owns that. */
+static int own_directory(const char *label, const char *mount_path, char **ret_path,
+			 struct sbx_err *err)
+{
+	sbx_autofree char *own = NULL;
+	sbx_autostr struct sbx_str path = {0};
+	int rc = sbx_cgroup_own_path(label, &own, err);
+
+	if (rc < 0)
+		return rc;
+	sbx_str_addf(&path, "%s%s", mount_path, own);
+	rc = sbx_str_take(&path, ret_path);
+	return rc < 0 ? sbx_fail(err, -rc, "cgroup: %s", strerror(-rc)) : 0;
+}
+
+static bool is_delegated(const char *label, const char *mount_path)
+{
+	sbx_autofree char *path = NULL;
+
+	return mount_path != NULL && own_directory(label, mount_path, &path, NULL) == 0 &&
+	       access(path, W_OK) == 0;
+}
+
+static bool v1_delegated(void)
+{
+	return is_delegated("memory", find_mount(memory_mounts)) &&
+	       is_delegated("pids", find_mount(pids_mounts));
+}
+
 static int add_part(struct sbx_cgroup *cgroup, const char *label, const char *mount_path,
 		    struct sbx_err *err)
 {
-	int rc = sbx_cgroup_part_open(label, mount_path, cgroup->name, "tasks",
-				      &cgroup->parts[cgroup->n_parts], err);
+	sbx_autofree char *own = NULL;
+	int rc = cgroup->delegated ? own_directory(label, mount_path, &own, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	rc = sbx_cgroup_part_open(label, own != NULL ? own : mount_path, cgroup->name, "tasks",
+				  &cgroup->parts[cgroup->n_parts], err);
 
 	if (rc == 0)
 		cgroup->n_parts++;
@@ -130,5 +164,6 @@ static int v1_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, str
 const struct sbx_cgroup_driver sbx_cgroup_v1 = {
 	.name = "cgroup v1",
 	.probe = v1_probe,
+	.delegated = v1_delegated,
 	.create = v1_create,
 };

@@ -42,6 +42,53 @@ static int v2_probe(struct sbx_err *err)
 	return names_controller(controllers, "memory") && names_controller(controllers, "pids");
 }
 
+/*
+ * Where a user may make cgroups: beside the one this process is in. Not below it, because
+ * a cgroup with processes cannot hand out controllers.
+ */
+static int beside_own(char **ret_path, struct sbx_err *err)
+{
+	sbx_autofree char *own = NULL;
+	sbx_autostr struct sbx_str path = {0};
+	char *slash;
+	int rc = sbx_cgroup_own_path("", &own, err);
+
+	if (rc < 0)
+		return rc;
+	slash = strrchr(own, '/');
+	if (slash == NULL)
+		return sbx_fail(err, ENOENT, "this process is in no cgroup but the top one");
+	*slash = '\0';
+	sbx_str_addf(&path, MOUNT "%s", own);
+	rc = sbx_str_take(&path, ret_path);
+	return rc < 0 ? sbx_fail(err, -rc, "cgroup: %s", strerror(-rc)) : 0;
+}
+
+static bool may_write(const char *directory, const char *file)
+{
+	sbx_autostr struct sbx_str path = {0};
+
+	sbx_str_addf(&path, "%s/%s", directory, file);
+	return path.rc == 0 && access(path.text, W_OK) == 0;
+}
+
+/* Moving a process needs write access to cgroup.procs of what both places have in common. */
+static bool v2_delegated(void)
+{
+	sbx_autofree char *directory = NULL;
+	sbx_autofree char *controllers = NULL;
+	sbx_autostr struct sbx_str path = {0};
+
+	if (beside_own(&directory, NULL) < 0 || access(directory, W_OK) < 0 ||
+	    !may_write(directory, "cgroup.procs") ||
+	    !may_write(directory, "cgroup.subtree_control"))
+		return false;
+	sbx_str_addf(&path, "%s/cgroup.controllers", directory);
+	return path.rc == 0 &&
+	       sbx_file_read(AT_FDCWD, path.text, 0, 4096, &controllers, NULL, NULL, NULL) == 0 &&
+	       names_controller(controllers, "memory") && names_controller(controllers, "pids");
+}
+
 static int enable_controllers(const char *directory, bool cpu, struct sbx_err *err)
 {
 	sbx_autoclose int fd = -EBADF;
@@ -89,19 +136,30 @@ static int set_limits(const struct sbx_plan *plan, const struct sbx_cgroup_part 
 static int v2_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, struct sbx_err *err)
 {
 	bool cpu = plan->cpu_max_percent != SBX_UNLIMITED;
-	int rc;
+	sbx_autofree char *own = NULL;
+	sbx_autostr struct sbx_str parent = {0};
+	const char *top = MOUNT;
+	int rc = 0;
 
+	if (cgroup->delegated) {
+		rc = beside_own(&own, err);
+		top = own;
+	}
+	if (rc < 0)
+		return rc;
 	/* Top down: a controller must be enabled in a parent before its child can hand it on. */
-	rc = enable_controllers(MOUNT, cpu, err);
+	rc = enable_controllers(top, cpu, err);
 	if (rc < 0)
 		return rc;
-	if (mkdir(MOUNT "/" SBX_CGROUP_PARENT, 0755) < 0 && errno != EEXIST)
-		return sbx_fail(err, errno, "make cgroup '" SBX_CGROUP_PARENT "': %s",
-				strerror(errno));
-	rc = enable_controllers(MOUNT "/" SBX_CGROUP_PARENT, cpu, err);
+	sbx_str_addf(&parent, "%s/" SBX_CGROUP_PARENT, top);
+	if (parent.rc < 0)
+		return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
+	if (mkdir(parent.text, 0755) < 0 && errno != EEXIST)
+		return sbx_fail(err, errno, "make cgroup '%s': %s", parent.text, strerror(errno));
+	rc = enable_controllers(parent.text, cpu, err);
 	if (rc < 0)
 		return rc;
-	rc = sbx_cgroup_part_open("unified", MOUNT, cgroup->name, "cgroup.procs",
+	rc = sbx_cgroup_part_open("unified", top, cgroup->name, "cgroup.procs",
 				  &cgroup->parts[0], err);
 	if (rc < 0)
 		return rc;
@@ -112,5 +170,6 @@ static int v2_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, str
 const struct sbx_cgroup_driver sbx_cgroup_v2 = {
 	.name = "cgroup v2",
 	.probe = v2_probe,
+	.delegated = v2_delegated,
 	.create = v2_create,
 };

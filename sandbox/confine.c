@@ -5,8 +5,8 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "filter_bytes.h"
+#include "sandbox/confine_common.h"
 
-#include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -23,6 +23,7 @@
  * releases before 0.8.1 report success when they could not drop it.
  */
 
+#define CAP_SETS 2	      /* 32-bit halves in capset(2)'s version 3 */
 #define CAP_NUMBERS 64	      /* more than a set can hold */
 #define STATUS_MAX (1U << 20) /* of /proc/PID/status: 1.5 KiB, up to 700 more with 65536 groups */
 
@@ -87,65 +88,45 @@ static int drop_bounding_set(struct sbx_err *err)
 	return 0;
 }
 
-/* What libcap-ng is to apply: 'kept' and no more, or all that there is now but nothing inheritable. */
-static int choose_capabilities(uint64_t kept)
+static int clear_ambient(struct sbx_err *err)
 {
-	if (kept == SBX_CAPABILITIES_ANY) {
-		if (capng_get_caps_process() < 0)
-			return -EIO;
-	} else {
-		capng_clear(CAPNG_SELECT_CAPS);
-	}
-	for (unsigned int cap = 0; cap <= CAP_LAST_CAP; cap++) {
-		if (kept == SBX_CAPABILITIES_ANY)
-			(void)capng_update(CAPNG_DROP, CAPNG_INHERITABLE, cap);
-		else if ((kept & 1ULL << cap) != 0)
-			(void)capng_update(CAPNG_ADD, CAPNG_PERMITTED | CAPNG_EFFECTIVE, cap);
-	}
-	return 0;
-}
-
-/* Nothing inheritable or ambient, and of the other two no more than 'kept'. */
-static int limit_capabilities(uint64_t kept, struct sbx_err *err)
-{
-	void *hosts_state;
-	int rc;
-
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return sbx_fail(err, errno, "clear ambient capabilities: %s", strerror(errno));
-	/* The library's state is shared with whatever else in this process uses it. */
-	hosts_state = capng_save_state();
-	rc = choose_capabilities(kept);
-	if (rc == 0 && capng_apply(CAPNG_SELECT_CAPS) < 0)
-		rc = -EPERM;
-	capng_restore_state(&hosts_state);
-	if (rc < 0)
-		return sbx_fail(err, -rc, "drop capabilities: %s", strerror(-rc));
 	return 0;
 }
 
-static int confine_privileges(uint64_t kept, struct sbx_err *err)
+int sbx_confine_common(struct sbx_err *err)
 {
-	int rc;
+	int rc = lock_securebits(err);
 
-	rc = lock_securebits(err);
-	if (rc < 0)
-		return rc;
-	rc = drop_bounding_set(err);
-	if (rc < 0)
-		return rc;
-	rc = set_no_new_privs(err);
-	if (rc < 0)
-		return rc;
-	return limit_capabilities(kept, err); /* last: takes CAP_SETPCAP away */
+	if (rc == 0)
+		rc = drop_bounding_set(err);
+	if (rc == 0)
+		rc = set_no_new_privs(err);
+	if (rc == 0)
+		rc = clear_ambient(err);
+	return rc;
 }
 
-int sbx_confine_privileges(struct sbx_err *err)
+/* These capabilities and no others, in the permitted and effective sets alone. */
+static int keep_only(uint64_t kept, struct sbx_err *err)
 {
-	return confine_privileges(SBX_CAPABILITIES_ANY, err);
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+	struct __user_cap_data_struct sets[CAP_SETS] = {0};
+
+	for (size_t i = 0; i < CAP_SETS; i++)
+		sets[i].permitted = sets[i].effective = (uint32_t)(kept >> (32 * i));
+	if (syscall(SYS_capset, &header, sets) < 0)
+		return sbx_fail(err, errno, "drop capabilities: %s", strerror(errno));
+	return 0;
 }
 
-int sbx_confine_all_privileges(struct sbx_err *err) { return confine_privileges(0, err); }
+int sbx_confine_all_privileges(struct sbx_err *err)
+{
+	int rc = sbx_confine_common(err);
+
+	return rc < 0 ? rc : keep_only(0, err);
+}
 
 int sbx_confine_landlock(enum sbx_landlock mode, struct sbx_err *err)
 {
@@ -216,10 +197,15 @@ int sbx_confine_keeper(struct sbx_err *err)
 	int rc;
 
 	/* Without root the keeper has its user's uid, which is enough to signal that user's. */
-	rc = confine_privileges(geteuid() == 0 ? 1ULL << CAP_KILL : 0, err);
+	rc = sbx_confine_common(err);
+	if (rc == 0)
+		rc = keep_only(geteuid() == 0 ? 1ULL << CAP_KILL : 0, err);
 	if (rc < 0)
 		return rc;
-	/* Its user is kept out by the uid already; this keeps out a uid 0 without capabilities. */
+	/*
+	 * Its user is kept out by the uid where it is root's keeper; without root, by this. It
+	 * keeps out a uid 0 without capabilities too.
+	 */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return sbx_fail(err, errno, "make the keeper untraceable: %s", strerror(errno));
 	return load_filter(&keeper, err);

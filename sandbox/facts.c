@@ -147,10 +147,12 @@ static int etc_listing(int root_fd, char ***ret_names)
 		(void)close(fd); /* nothing written */
 		return rc;
 	}
-	while (rc == 0 && (entry = readdir(dir)) != NULL) {
+	while (rc == 0 && (errno = 0, entry = readdir(dir)) != NULL) {
 		if (etc_name_allowed(entry->d_name))
 			rc = sbx_strv_append(&names, entry->d_name);
 	}
+	if (rc == 0)
+		rc = -errno; /* of readdir(3); 0 at the end of the directory */
 	(void)closedir(dir); /* nothing written */
 	if (rc < 0)
 		return rc;

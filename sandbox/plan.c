@@ -350,17 +350,17 @@ static void add_pocket(struct builder *b)
 
 static int compare_folders(const void *left, const void *right)
 {
-	const struct sbx_folder *const *l = left;
-	const struct sbx_folder *const *r = right;
+	const struct sbx_folder *l = left;
+	const struct sbx_folder *r = right;
 
-	return strcmp((*l)->target, (*r)->target);
+	return strcmp(l->target, r->target);
 }
 
 /* Parents before what lies below them, whatever the order in the file: a later mount hides. */
 static void add_folders(struct builder *b, struct sbx_err *err)
 {
 	size_t n = b->policy->n_folders;
-	sbx_autofree const struct sbx_folder **sorted = NULL;
+	sbx_autofree struct sbx_folder *sorted = NULL; /* the strings stay the policy's */
 
 	if (n == 0 || b->rc < 0)
 		return;
@@ -369,20 +369,19 @@ static void add_folders(struct builder *b, struct sbx_err *err)
 		b->rc = -ENOMEM;
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = &b->policy->folders[i];
+	memcpy(sorted, b->policy->folders, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), compare_folders);
 	for (size_t i = 0; i < n; i++) {
-		unsigned int flags = sorted[i]->read_only ? SBX_OP_READ_ONLY : 0;
+		unsigned int flags = sorted[i].read_only ? SBX_OP_READ_ONLY : 0;
 
-		if (i > 0 && strcmp(sorted[i]->target, sorted[i - 1]->target) == 0) {
+		if (i > 0 && strcmp(sorted[i].target, sorted[i - 1].target) == 0) {
 			b->rc = sbx_fail(err, EINVAL, "two folders share the target '%s'",
-					 sorted[i]->target);
+					 sorted[i].target);
 			return;
 		}
-		if (sorted[i]->optional)
+		if (sorted[i].optional)
 			flags |= SBX_OP_OPTIONAL;
-		add_bind(b, sorted[i]->source, sorted[i]->target, flags);
+		add_bind(b, sorted[i].source, sorted[i].target, flags);
 	}
 }
 

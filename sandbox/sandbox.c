@@ -34,8 +34,16 @@ int sbx_sandbox_open(const struct sbx_policy *policy, const struct sbx_identity 
 		     const char *run_dir, const char *keeper_path, struct sbx_session **ret_session,
 		     bool *ret_started, struct sbx_err *err)
 {
+	return sbx_sandbox_open_named(policy, identity, run_dir, identity->name, keeper_path,
+				      ret_session, ret_started, err);
+}
+
+int sbx_sandbox_open_named(const struct sbx_policy *policy, const struct sbx_identity *identity,
+			   const char *run_dir, const char *name, const char *keeper_path,
+			   struct sbx_session **ret_session, bool *ret_started, struct sbx_err *err)
+{
 	__attribute__((cleanup(sbx_state_freep))) struct sbx_state *state = NULL;
-	int rc = sbx_state_open(run_dir, identity->name, geteuid(), &state, err);
+	int rc = sbx_state_open(run_dir, name, geteuid(), &state, err);
 
 	if (rc < 0)
 		return rc;

@@ -2,16 +2,24 @@
 #include "sandbox/session.h"
 
 #include "base/fd.h"
+#include "base/number.h"
+#include "base/str.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <inttypes.h>
+#include <linux/nsfs.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -108,7 +116,7 @@ int sbx_session_enter(const struct sbx_state *state, struct sbx_session **ret_se
 	__attribute__((cleanup(sbx_session_freep))) struct sbx_session *session = NULL;
 	struct sbx_reply reply;
 	int fds[SBX_REPLY_FDS_MAX];
-	size_t n_fds;
+	size_t n_fds = 0;
 	int rc;
 
 	session = calloc(1, sizeof(*session));
@@ -132,7 +140,9 @@ int sbx_session_enter(const struct sbx_state *state, struct sbx_session **ret_se
 		session->join_fds[session->n_join_fds++] = fds[i];
 	if (n_fds > 0)
 		session->keeper_pidfd = fds[0];
-	if (reply.magic != SBX_PROTOCOL_MAGIC || n_fds < 2)
+	/* A sandbox made without root may be in no cgroup of its own. */
+	if (reply.magic != SBX_PROTOCOL_MAGIC ||
+	    n_fds < ((reply.namespaces & CLONE_NEWUSER) != 0 ? 1 : 2))
 		return sbx_fail(err, EPROTO,
 				"the running sandbox was started by another version of sbx; it "
 				"must end before a new login can join");
@@ -161,25 +171,122 @@ static int join_namespaces(const struct sbx_session *session, int proc_self_fd,
 	return sbx_namespaces_verify(&before, &now, &session->inodes, session->namespaces, err);
 }
 
+/* The process number behind a pidfd. While the pidfd says that it lives, the number means it. */
+static int number_of(int pidfd, uint64_t *ret_pid, struct sbx_err *err)
+{
+	sbx_autofree char *text = NULL;
+	const char *line;
+	char path[64];
+	int rc;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd); /* fits */
+	rc = sbx_file_read(AT_FDCWD, path, 0, 4096, &text, NULL, NULL, err);
+	if (rc < 0)
+		return rc;
+	line = strstr(text, "\nPid:\t");
+	if (line != NULL) {
+		line += strlen("\nPid:\t");
+		text[(size_t)(line - text) + strcspn(line, "\n")] = '\0';
+	}
+	if (line == NULL || sbx_parse_u64(line, 1, INT32_MAX, ret_pid) < 0)
+		return sbx_fail(err, ESRCH, "the sandbox has just ended; try again");
+	return 0;
+}
+
+/*
+ * Is the keeper's user namespace one that this very user made right here? What answers on
+ * the socket has shown by its uid that it is the user's; this makes sure that it leads
+ * into a sandbox made outside of all sandboxes, not into one that was made within one.
+ */
+static int check_user_namespace(const struct sbx_session *session, struct sbx_err *err)
+{
+	sbx_autoclose int user_fd = -EBADF;
+	sbx_autoclose int parent_fd = -EBADF;
+	struct pollfd alive = {.fd = session->keeper_pidfd, .events = POLLIN};
+	struct stat user;
+	struct stat parent;
+	struct stat own;
+	uid_t owner;
+	uint64_t pid;
+	char path[64];
+	int rc = number_of(session->keeper_pidfd, &pid, err);
+
+	if (rc < 0)
+		return rc;
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/ns/user", pid); /* fits */
+	user_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (user_fd < 0)
+		return sbx_fail(err, errno, "open the sandbox's user namespace: %s",
+				strerror(errno));
+	if (poll(&alive, 1, 0) != 0)
+		return sbx_fail(err, ESRCH, "the sandbox has just ended; try again");
+	parent_fd = ioctl(user_fd, NS_GET_PARENT);
+	if (parent_fd < 0 || ioctl(user_fd, NS_GET_OWNER_UID, &owner) < 0 ||
+	    fstat(user_fd, &user) < 0 || fstat(parent_fd, &parent) < 0 ||
+	    stat("/proc/self/ns/user", &own) < 0)
+		return sbx_fail(err, errno, "look at the sandbox's user namespace: %s",
+				strerror(errno));
+	if (parent.st_ino != own.st_ino || owner != geteuid() ||
+	    user.st_ino != session->inodes.inode[SBX_NS_USER])
+		return sbx_fail(err, EXDEV,
+				"the keeper's user namespace is not one that uid %u made here",
+				geteuid());
+	return 0;
+}
+
+/*
+ * Without root: the user namespace gives the capabilities that the other steps need, and
+ * afterwards nothing is left of them. The keeper's pidfd can only be followed into a
+ * namespace that this user owns.
+ */
+static int join_as_user(const struct sbx_session *session, int proc_self_fd,
+			int (*between)(void *data, struct sbx_err *err), void *data,
+			struct sbx_err *err)
+{
+	int rc = check_user_namespace(session, err);
+
+	if (rc == 0)
+		rc = join_namespaces(session, proc_self_fd, err);
+	if (rc == 0 && between != NULL)
+		rc = between(data, err);
+	if (rc == 0)
+		rc = sbx_confine_all_privileges(err);
+	return rc;
+}
+
+static int join_as_root(const struct sbx_session *session, int proc_self_fd,
+			int (*between)(void *data, struct sbx_err *err), void *data,
+			struct sbx_err *err)
+{
+	int rc = sbx_confine_privileges(err);
+
+	if (rc == 0)
+		rc = join_namespaces(session, proc_self_fd, err);
+	if (rc == 0 && between != NULL)
+		rc = between(data, err);
+	return rc;
+}
+
 int sbx_session_join(const struct sbx_session *session, const struct sbx_confinement *confinement,
 		     int (*between)(void *data, struct sbx_err *err), void *data,
 		     struct sbx_err *err)
 {
-	/* Its own capabilities stay: sshd or su needs them to become the user. */
-	static const struct sbx_confine_expected expected = {.capabilities = SBX_CAPABILITIES_ANY};
+	const bool as_user = (session->namespaces & CLONE_NEWUSER) != 0;
+	/* A root process keeps its own capabilities: sshd or su needs them to become the user. */
+	const struct sbx_confine_expected expected = {
+		.capabilities = as_user ? 0 : SBX_CAPABILITIES_ANY};
 	sbx_autoclose int proc_self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc;
 
 	if (proc_self_fd < 0)
 		return sbx_fail(err, errno, "open '/proc/self': %s", strerror(errno));
 	rc = sbx_cgroup_join(session->join_fds, session->n_join_fds, err);
-	if (rc == 0)
-		rc = sbx_confine_privileges(err);
-	if (rc == 0)
-		rc = join_namespaces(session, proc_self_fd, err);
-	if (rc == 0 && between != NULL)
-		rc = between(data, err);
-	if (rc == 0)
+	if (rc == 0 && as_user)
+		rc = join_as_user(session, proc_self_fd, between, data, err);
+	else if (rc == 0)
+		rc = join_as_root(session, proc_self_fd, between, data, err);
+	/* With a network of its own, the sandbox shares no abstract sockets with anybody. */
+	if (rc == 0 && (session->namespaces & CLONE_NEWNET) == 0)
 		rc = sbx_confine_landlock(confinement->landlock, err);
 	if (rc == 0)
 		rc = sbx_confine_filter(confinement->user_namespaces, err);
@@ -195,6 +302,17 @@ void sbx_session_describe(const struct sbx_session *session, const struct sbx_or
 					    .origin = *origin};
 
 	(void)sbx_message_send(session->control_fd, &request, sizeof(request), NULL, 0);
+}
+
+bool sbx_session_ended(const struct sbx_session *session)
+{
+	/* The keeper never writes after its answer: whatever is to be heard is its hanging up. */
+	struct pollfd fds[] = {
+	    {.fd = session->control_fd, .events = POLLIN},
+	    {.fd = session->keeper_pidfd, .events = POLLIN},
+	};
+
+	return poll(fds, 2, 0) > 0;
 }
 
 void sbx_session_leave(struct sbx_session *session)

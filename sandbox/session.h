@@ -43,13 +43,14 @@ struct sbx_confinement {
 };
 
 /*
- * Move the calling process, which must be root and have one thread, into the
- * sandbox, confine it and check the result. There is no way back: after a failure
+ * Move the calling process, which must have one thread and be root or else the user whose
+ * sandbox was made without root, into the sandbox, confine it and check the result. There is no way back: after a failure
  * the process is fit for nothing but ending.
  *
  * In order: the cgroup (reachable from the host's view only), capabilities (libcap-ng
  * needs the host's /proc), the namespaces, a check that they are the keeper's, and
- * the filters last because they forbid the steps before.
+ * the filters last because they forbid the steps before. Without root the namespaces come
+ * first, because only they give the capabilities for the rest; none of them is left then.
  *
  * between  called, unless NULL, when the namespaces are joined and the filters not
  *          yet in force; its failure is the join's
@@ -60,6 +61,9 @@ int sbx_session_join(const struct sbx_session *session, const struct sbx_confine
 
 /* Tell the keeper what the session is, for `sbxctl status`. That it cannot be told is no matter. */
 void sbx_session_describe(const struct sbx_session *session, const struct sbx_origin *origin);
+
+/* Has the sandbox ended, or begun to end, under the session? Stopped, killed, keeper dead. */
+bool sbx_session_ended(const struct sbx_session *session);
 
 /* Tell the keeper that the session is over; without this it notices when the process ends. */
 void sbx_session_leave(struct sbx_session *session);

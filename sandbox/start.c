@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "sandbox/build.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/confine.h"
 #include "sandbox/path.h"
 #include "sandbox/protocol.h"
 
@@ -15,6 +16,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -32,6 +34,7 @@ struct start {
 	const struct sbx_plan *plan;
 	const struct sbx_state *state;
 	const struct sbx_cgroup *cgroup;
+	const struct sbx_sources *sources; /* NULL: the plan has no user namespace */
 	int keeper_fd; /* the program, opened in the host's view */
 	int status_fd; /* our end; a struct sbx_err goes out on it */
 };
@@ -146,7 +149,10 @@ static int become_keeper(const struct start *start, struct sbx_err *err)
 	if (rc == 0)
 		rc = open_own_lock(start, &lock_fd, err);
 	if (rc == 0)
-		rc = sbx_build(start->plan, start->state->path, start->cgroup, err);
+		rc = sbx_build(start->plan, start->state->path, start->cgroup, start->sources, err);
+	/* exec would drop a user's capabilities, with them the right to empty the bounding set. */
+	if (rc == 0 && sbx_plan_unprivileged(start->plan))
+		rc = sbx_confine_all_privileges(err);
 	if (rc == 0)
 		rc = exec_keeper(start, listen_fd, lock_fd, err);
 	return rc;
@@ -167,6 +173,7 @@ static void reset_signals(void)
 
 	for (int i = 1; i < NSIG; i++)
 		(void)signal(i, SIG_DFL); /* fails for KILL and STOP, rightly */
+	(void)signal(SIGXFSZ, SIG_IGN);	  /* under a small "ulimit -f": EFBIG can be reported */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -210,6 +217,56 @@ static int enter_cgroup(const struct sbx_cgroup *cgroup, struct sbx_err *err)
 	return sbx_cgroup_join(fds, cgroup->n_parts, err);
 }
 
+static int write_map(const char *file, const char *text, struct sbx_err *err)
+{
+	sbx_autoclose int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : sbx_write_all(fd, text, strlen(text));
+
+	return rc < 0 ? sbx_fail(err, -rc, "write '%s': %s", file, strerror(-rc)) : 0;
+}
+
+/*
+ * A user may map just its own ids, and must give up setgroups(2) for it,
+ * user_namespaces(7). They stay what they are: files inside belong to whom they belong
+ * outside, and nobody inside is root.
+ */
+static int map_ids(const struct sbx_plan *plan, struct sbx_err *err)
+{
+	char uid[48];
+	char gid[48];
+	int rc;
+
+	(void)snprintf(uid, sizeof(uid), "%u %u 1", plan->ids.uid, plan->ids.uid); /* fits */
+	(void)snprintf(gid, sizeof(gid), "%u %u 1", plan->ids.gid, plan->ids.gid); /* fits */
+	rc = write_map("/proc/self/setgroups", "deny", err);
+	if (rc == 0)
+		rc = write_map("/proc/self/gid_map", gid, err);
+	if (rc == 0)
+		rc = write_map("/proc/self/uid_map", uid, err);
+	return rc;
+}
+
+static int make_namespaces(const struct sbx_plan *plan, struct sbx_err *err)
+{
+	int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	int rc;
+
+	if (unshare(plan->namespaces) < 0)
+		return sbx_fail(err, errno, "make namespaces: %s", strerror(errno));
+	if (!sbx_plan_unprivileged(plan))
+		return 0;
+	/*
+	 * The map files of a process that is not dumpable are root's. The caller has loaded
+	 * no secret yet, and this process will never hold one.
+	 */
+	if (dumpable != 1 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return sbx_fail(err, errno, "prctl: %s", strerror(errno));
+	rc = map_ids(plan, err);
+	if (rc == 0 && dumpable != 1 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		rc = sbx_fail(err, errno, "prctl: %s", strerror(errno));
+	return rc;
+}
+
 static int launch(const struct start *start, struct sbx_err *err)
 {
 	pid_t pid;
@@ -229,8 +286,9 @@ static int launch(const struct start *start, struct sbx_err *err)
 	rc = enter_cgroup(start->cgroup, err);
 	if (rc < 0)
 		return rc;
-	if (unshare(start->plan->namespaces) < 0)
-		return sbx_fail(err, errno, "make namespaces: %s", strerror(errno));
+	rc = make_namespaces(start->plan, err);
+	if (rc < 0)
+		return rc;
 	pid = fork();
 	if (pid < 0)
 		return sbx_fail(err, errno, "fork: %s", strerror(errno));
@@ -304,7 +362,7 @@ static void remove_failed(struct sbx_cgroup *cgroup)
 {
 	static const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_MS * 1000000L};
 
-	for (int i = 0; i < REMOVE_TRIES; i++) {
+	for (int i = 0; i < REMOVE_TRIES && cgroup->n_parts > 0; i++) {
 		sbx_cgroup_remove(cgroup);
 		if (faccessat(cgroup->parts[cgroup->n_parts - 1].parent_fd, cgroup->name, F_OK,
 			      0) < 0)
@@ -350,6 +408,7 @@ int sbx_sandbox_start(const struct sbx_plan *plan, const struct sbx_state *state
 		      const char *keeper_path, struct sbx_err *err)
 {
 	__attribute__((cleanup(sbx_cgroup_freep))) struct sbx_cgroup *cgroup = NULL;
+	__attribute__((cleanup(sbx_sources_freep))) struct sbx_sources *sources = NULL;
 	sbx_autoclose int keeper_fd = -EBADF;
 	struct start start = {.plan = plan, .state = state, .status_fd = -EBADF};
 	int rc;
@@ -357,10 +416,16 @@ int sbx_sandbox_start(const struct sbx_plan *plan, const struct sbx_state *state
 	rc = sbx_path_open(keeper_path, 0, &keeper_fd, err);
 	if (rc < 0)
 		return rc;
+	if (sbx_plan_unprivileged(plan)) {
+		rc = sbx_sources_find(plan, &sources, err);
+		if (rc < 0)
+			return rc;
+	}
 	rc = sbx_cgroup_create(plan, &cgroup, err);
 	if (rc < 0)
 		return rc;
 	start.cgroup = cgroup;
+	start.sources = sources;
 	start.keeper_fd = keeper_fd;
 	rc = launch_and_wait(&start, err);
 	if (rc < 0)

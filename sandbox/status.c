@@ -38,10 +38,7 @@ void sbx_status_free(struct sbx_status *status)
 
 void sbx_status_freep(struct sbx_status **status) { sbx_status_free(*status); }
 
-bool sbx_status_none(int rc)
-{
-	return rc == -ENOENT || rc == -ECONNREFUSED || rc == -ECONNRESET;
-}
+bool sbx_status_none(int rc) { return rc == -ENOENT || rc == -ECONNREFUSED || rc == -ECONNRESET; }
 
 pid_t sbx_pidfd_pid(int pidfd)
 {
@@ -76,8 +73,8 @@ static int ask(int control_fd, uint32_t kind, uint64_t after, void *reply, size_
 	int rc = sbx_message_send(control_fd, &request, sizeof(request), NULL, 0);
 
 	if (rc == 0)
-		rc = sbx_message_receive(control_fd, reply, size, fds, SBX_REPLY_FDS_MAX,
-					 ret_n_fds);
+		rc =
+		    sbx_message_receive(control_fd, reply, size, fds, SBX_REPLY_FDS_MAX, ret_n_fds);
 	if (rc == -EAGAIN)
 		return sbx_fail(err, ETIMEDOUT, "the sandbox's keeper does not answer");
 	if (rc < 0)
@@ -113,7 +110,8 @@ static int ask_keeper(struct sbx_status *status, struct sbx_err *err)
 		status->cgroup_fds[status->n_cgroups++] =
 		    openat(fds[i], reply.cgroup_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
-	if (reply.magic != SBX_PROTOCOL_MAGIC || n_fds < 1 || strchr(reply.cgroup_name, '/') != NULL)
+	if (reply.magic != SBX_PROTOCOL_MAGIC || n_fds < 1 ||
+	    strchr(reply.cgroup_name, '/') != NULL)
 		return wrong_version(err);
 	memcpy(status->cgroup_name, reply.cgroup_name, sizeof(status->cgroup_name));
 	status->age_ms = reply.age_ms;
@@ -130,10 +128,8 @@ static int add_session(struct sbx_status *status, const struct sbx_session_reply
 	if (sessions == NULL)
 		return -ENOMEM;
 	status->sessions = sessions;
-	sessions[status->n_sessions] = (struct sbx_status_session){.number = reply->number,
-								   .age_ms = reply->age_ms,
-								   .pid = pid,
-								   .origin = reply->origin};
+	sessions[status->n_sessions] = (struct sbx_status_session){
+	    .number = reply->number, .age_ms = reply->age_ms, .pid = pid, .origin = reply->origin};
 	sbx_origin_clean(&sessions[status->n_sessions].origin);
 	status->n_sessions++;
 	return 0;
@@ -241,7 +237,8 @@ static void remove_cgroups(const struct sbx_status *status)
 		bool busy = false;
 
 		for (size_t i = 0; i < status->n_cgroups; i++) {
-			if (unlinkat(status->parent_fds[i], status->cgroup_name, AT_REMOVEDIR) < 0 &&
+			if (unlinkat(status->parent_fds[i], status->cgroup_name, AT_REMOVEDIR) <
+				0 &&
 			    errno == EBUSY)
 				busy = true;
 		}

@@ -22,7 +22,7 @@ struct sbx_status_session {
 struct sbx_status {
 	int control_fd;
 	int keeper_pidfd;
-	pid_t keeper_pid;	     /* as the caller's /proc numbers it; 0 = unknown */
+	pid_t keeper_pid;		   /* as the caller's /proc numbers it; 0 = unknown */
 	int cgroup_fds[SBX_REPLY_FDS_MAX]; /* the sandbox's own directories, one a hierarchy */
 	int parent_fds[SBX_REPLY_FDS_MAX]; /* those that hold them */
 	size_t n_cgroups;

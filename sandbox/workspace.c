@@ -32,6 +32,12 @@ static int copy_bytes(int from_fd, int to_fd)
 	return n < 0 ? -errno : 0;
 }
 
+/* After a power cut the workspace is either not there yet or whole. */
+static int finish(int fd, int rc)
+{
+	return rc == 0 && fsync(fd) < 0 ? -errno : rc;
+}
+
 static int copy_file(int from_dir, int to_dir, const char *name, const struct stat *st,
 		     const struct owner *owner)
 {
@@ -47,7 +53,7 @@ static int copy_file(int from_dir, int to_dir, const char *name, const struct st
 	/* Owner first: changing it afterwards would clear mode bits. */
 	if (fchown(to_fd, owner->uid, owner->gid) < 0 || fchmod(to_fd, st->st_mode & 0777) < 0)
 		return -errno;
-	return copy_bytes(from_fd, to_fd);
+	return finish(to_fd, copy_bytes(from_fd, to_fd));
 }
 
 static int copy_link(int from_dir, int to_dir, const char *name, const struct owner *owner)
@@ -64,6 +70,8 @@ static int copy_link(int from_dir, int to_dir, const char *name, const struct ow
 	return 0;
 }
 
+/* Recursive, but no deeper than SKEL_DEPTH_MAX, and only in what root made. */
+// NOLINTBEGIN(misc-no-recursion)
 static int copy_tree(int from_dir, int to_dir, const struct owner *owner, int depth);
 
 static int copy_directory(int from_dir, int to_dir, const char *name, const struct stat *st,
@@ -119,12 +127,14 @@ static int copy_tree(int from_dir, int to_dir, const struct owner *owner, int de
 		(void)close(fd); /* nothing written */
 		return rc;
 	}
-	while (rc == 0 && (entry = readdir(dir)) != NULL) {
+	while (rc == 0 && (errno = 0, entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			rc = copy_entry(from_dir, to_dir, entry->d_name, owner, depth);
 	}
+	if (rc == 0)
+		rc = -errno; /* of readdir(3); 0 at the end of the directory */
 	(void)closedir(dir); /* nothing written */
-	return rc;
+	return finish(to_dir, rc);
 }
 
 /* Remove what an interrupted start left. It is root's and closed to all others, so nobody races. */
@@ -158,6 +168,8 @@ static int remove_tree(int parent_fd, const char *name, int depth)
 	return rc;
 }
 
+// NOLINTEND(misc-no-recursion)
+
 /* Fill a fresh directory; it becomes the user's only when all is in it. */
 static int fill(int parent_fd, const char *temporary, const char *skel, const struct owner *owner)
 {
@@ -185,6 +197,7 @@ static int make_workspace(const char *path, const char *skel, const struct owner
 {
 	sbx_autoclose int parent_fd = -EBADF;
 	sbx_autostr struct sbx_str temporary = {0};
+	struct stat st;
 	const char *name;
 	int rc;
 
@@ -195,6 +208,12 @@ static int make_workspace(const char *path, const char *skel, const struct owner
 	rc = sbx_path_open_parent(path, geteuid(), &parent_fd, &name, err);
 	if (rc < 0)
 		return sbx_wrap(err, rc, "make workspace '%s'", path);
+	/* Whoever owns the parent could put another directory in the new one's place meanwhile. */
+	if (fstat(parent_fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid()))
+		return sbx_fail(err, EPERM,
+				"workspace '%s' does not exist, and its parent is not root's; make it "
+				"as its user",
+				path);
 	sbx_str_addf(&temporary, ".%s" TEMPORARY_SUFFIX, name);
 	if (temporary.rc < 0)
 		return sbx_fail(err, ENOMEM, "make '%s': %s", path, strerror(ENOMEM));

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
+# SC2174: a parent's mode is right as it is.
+# shellcheck disable=SC2174
 #
 # A throw-away machine for the root tests and the demo: this machine's own file
 # system under an overlay, in namespaces of its own (mount, pid, net, uts, ipc and
@@ -58,7 +60,7 @@ machine_fingerprint()
 		/etc/sudoers 2>/dev/null
 	ls -d /etc/sbx /var/lib/sbx /run/sbx /usr/libexec/sbx 2>/dev/null
 	find /lib/*/security /usr/lib/*/security -name 'pam_sbx*' 2>/dev/null
-	ls -ld /dev/log /run/utmp /var/log/wtmp 2>/dev/null | awk '{ print $1, $3, $4, $NF }'
+	stat -c '%A %U %G %n' /dev/log /run/utmp /var/log/wtmp 2>/dev/null
 	hostname
 }
 
@@ -87,8 +89,8 @@ machine_cgroup_make()
 # Remove the machine's cgroups; what cannot be removed still holds a process.
 machine_cgroup_remove()
 {
-	local type path options attempt left
-	for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	local type path options left
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 		left=
 		while read -r type path options; do
 			[ -d "$path/$machine_cgroup" ] || continue
@@ -128,10 +130,22 @@ machine_outside()
 	*.test) echo "0 0" >"$scratch/count" ;; # a test that does not get far has failed
 	esac
 
+	# If this script is killed, nothing may stay behind either: the kernel then kills what
+	# runs inside (--pdeathsig), and the reader of this pipe, which ends with it, tidies up.
+	local alive
+	exec {alive}> >(
+		exec >/dev/null 2>&1
+		trap '' INT TERM HUP
+		read -r _
+		machine_cgroup_remove
+		rm -rf "$scratch"
+	)
+
 	# The subshell moves into the new cgroups, so that they become the root of the
 	# cgroup namespace made right afterwards. env -i: a test must not depend on who
 	# runs it. --kill-child: nothing outlives this script, however it ends.
 	(
+		exec {alive}>&-
 		while read -r type path options; do
 			[ ! -d "$path/$machine_cgroup" ] ||
 				echo 0 2>/dev/null >"$path/$machine_cgroup/cgroup.procs"
@@ -141,6 +155,7 @@ machine_outside()
 			SBX_SOURCE="$SBX_SOURCE" SBX_BUILD="$SBX_BUILD" \
 			SBX_TEST_WITHOUT="${SBX_TEST_WITHOUT:-}" SBX_TEST_ONLY="${SBX_TEST_ONLY:-}" \
 			SBX_TEST_DEBUG="${SBX_TEST_DEBUG:-}" SBX_MAKEFLAGS="$(machine_makeflags)" \
+			setpriv --pdeathsig KILL \
 			unshare --mount --propagation private --pid --net --uts --ipc --cgroup \
 			--fork --kill-child --mount-proc bash "$script" "$@"
 	)

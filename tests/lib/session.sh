@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
+# SC2034, SC2154: set here for the test scripts, or by machine.sh. SC2174: as meant.
+# SC2016: what stands in single quotes is for a shell inside. SC2120: PIDs of all.
+# shellcheck disable=SC2015,SC2029,SC2034,SC2154,SC2174,SC2016,SC2119,SC2120
 #
 # For the test scripts: TAP, the ways to log in, and what must be true of a session,
 # seen from inside and from the host. Source it after machine_setup.
@@ -196,9 +199,11 @@ through_cron()
 				break 2
 			fi
 		done
-		# Show a held job's facts while it runs.
-		[ ! -s "/var/lib/sbx/$user/$file" ] || cat "/var/lib/sbx/$user/$file" >"$job.partial"
-		[ ! -s "/home/$user/$file" ] || cat "/home/$user/$file" >"$job.partial"
+		# Show a held job's facts while it runs; renamed, so that nobody reads half of it.
+		for home in "/var/lib/sbx/$user" "/home/$user"; do
+			[ ! -s "$home/$file" ] || cp "$home/$file" "$job.partial.new"
+		done
+		[ ! -e "$job.partial.new" ] || mv "$job.partial.new" "$job.partial"
 		# Refused: cron logs it and no child is left.
 		if [ "$tries" -lt 1450 ] && [ -z "$(pgrep -P "$daemon")" ] &&
 			[ ! -e "/var/lib/sbx/$user/$file" ] && [ ! -e "/home/$user/$file" ]; then
@@ -502,7 +507,7 @@ keepers()
 	local pid
 	for pid in $(pgrep -x sbx-keeper); do
 		if [ -z "${1:-}" ] || tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q " $1@" ||
-			cat "/proc/$pid/cgroup" | grep -q "/sbx/$1@"; then
+			grep -q "/sbx/$1@" "/proc/$pid/cgroup"; then
 			echo "$pid"
 		fi
 	done

@@ -47,14 +47,15 @@ static void test_values(void **state)
 	assert_string_equal(arguments.group, "two");
 }
 
-/* Wrong wherever it stands, and what is right counts all the same: who is enrolled must be known. */
+/* Wrong wherever it stands, and what is right counts all the same: who is enrolled must be known.
+ */
 static void test_unknown(void **state)
 {
 	static const char *const wrong[] = {
-	    "",	       "group",	      "group=",	     "Group=x",	   "groups=x",	 " group=x",
-	    "policy",  "policy=",     "policy=p.ini", "policy=./p", "debug=",	 "debug=1",
-	    "Debug",   "debugging",   "no_warn",      "=",	   "group:agents", "\n",
-	    "policy= /x",
+	    "",		"group",	"group=",  "Group=x",	   "groups=x",
+	    " group=x", "policy",	"policy=", "policy=p.ini", "policy=./p",
+	    "debug=",	"debug=1",	"Debug",   "debugging",	   "no_warn",
+	    "=",	"group:agents", "\n",	   "policy= /x",
 	};
 
 	(void)state;

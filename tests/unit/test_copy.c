@@ -149,7 +149,9 @@ static void test_fifo_not_opened(void **state)
 	pid = fork();
 	if (pid == 0) {
 		for (int i = 0; i < 20000; i++) {
-			if (open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) >= 0)
+			int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+			if (fd >= 0)
 				_exit(1);
 		}
 		_exit(0);

@@ -35,7 +35,9 @@ static int setup(void **state)
 
 	(void)state;
 	setpwent();
+	/* cppcheck-suppress getpwentCalled ; one thread */
 	while (user[0] == '\0' && (passwd = getpwent()) != NULL) {
+		/* cppcheck-suppress getgrgidCalled ; one thread */
 		group = getgrgid(passwd->pw_gid);
 		if (passwd->pw_uid == 0 || group == NULL ||
 		    strstr(passwd->pw_shell, "sbxsh") != NULL)
@@ -46,6 +48,7 @@ static int setup(void **state)
 	}
 	endpwent();
 	setgrent();
+	/* cppcheck-suppress getgrentCalled ; one thread */
 	while (other[0] == '\0' && (group = getgrent()) != NULL) {
 		if (group->gr_gid != gid && group->gr_mem[0] == NULL)
 			(void)snprintf(other, sizeof(other), "%s", group->gr_name);
@@ -80,7 +83,8 @@ static void test_by_primary_group(void **state)
 
 static void test_no_such_user(void **state)
 {
-	static const char *const names[] = {"sbx-test-no-such-user", "", ":", "root:x", "a\nb", "/"};
+	static const char *const names[] = {
+	    "sbx-test-no-such-user", "", ":", "root:x", "a\nb", "/"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -124,8 +128,8 @@ static void test_out_of_descriptors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_root_never),	  cmocka_unit_test(test_by_primary_group),
-	    cmocka_unit_test(test_no_such_user),  cmocka_unit_test(test_no_such_group),
+	    cmocka_unit_test(test_root_never),	       cmocka_unit_test(test_by_primary_group),
+	    cmocka_unit_test(test_no_such_user),       cmocka_unit_test(test_no_such_group),
 	    cmocka_unit_test(test_out_of_descriptors),
 	};
 

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -33,8 +34,10 @@ static void is(const struct sbx_facts *facts, const char *path, enum sbx_fact_ki
 {
 	const struct sbx_fact *fact = sbx_fact_find(&facts->image, path);
 
-	if (fact == NULL)
+	if (fact == NULL) {
 		fail_msg("'%s' was not found", path);
+		return;
+	}
 	assert_int_equal(fact->kind, kind);
 	if (link_text == NULL)
 		assert_null(fact->link_text);
@@ -156,9 +159,12 @@ static void test_add_and_find(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_image),	    TEST(test_shell_behind_absolute_link),
-	    TEST(test_shell_is_dangling), TEST(test_empty_image),
-	    TEST(test_no_image),    TEST(test_add_and_find),
+	    TEST(test_image),
+	    TEST(test_shell_behind_absolute_link),
+	    TEST(test_shell_is_dangling),
+	    TEST(test_empty_image),
+	    TEST(test_no_image),
+	    TEST(test_add_and_find),
 	};
 
 	return cmocka_run_group_tests_name("facts", tests, NULL, NULL);

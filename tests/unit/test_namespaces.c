@@ -28,9 +28,8 @@ static const struct {
 	int flag;
 	const char *name;
 } kinds[SBX_NS_COUNT] = {
-    {CLONE_NEWNS, "mnt"},	{CLONE_NEWPID, "pid_for_children"},
-    {CLONE_NEWIPC, "ipc"},	{CLONE_NEWUTS, "uts"},
-    {CLONE_NEWCGROUP, "cgroup"}, {CLONE_NEWNET, "net"},
+    {CLONE_NEWNS, "mnt"},    {CLONE_NEWPID, "pid_for_children"}, {CLONE_NEWIPC, "ipc"},
+    {CLONE_NEWUTS, "uts"},   {CLONE_NEWCGROUP, "cgroup"},	 {CLONE_NEWNET, "net"},
     {CLONE_NEWUSER, "user"},
 };
 

@@ -353,8 +353,8 @@ static void test_open_exchange_race(void **state)
 			struct stat wrong;
 			struct stat found;
 
-			assert_int_equal(
-			    fstatat(s->fd, "elsewhere/f", &wrong, AT_SYMLINK_NOFOLLOW), 0);
+			assert_int_equal(fstatat(s->fd, "elsewhere/f", &wrong, AT_SYMLINK_NOFOLLOW),
+					 0);
 			assert_int_equal(fstat(fd, &found), 0);
 			assert_int_not_equal(wrong.st_ino, found.st_ino);
 			reached++;

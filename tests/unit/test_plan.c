@@ -65,16 +65,11 @@ static const struct sbx_policy defaults = {
 };
 
 static struct sbx_fact debian_image[] = {
-    FACT_DIRECTORY("/usr"),
-    FACT_DIRECTORY("/opt"),
-    FACT_LINK("/bin", "usr/bin"),
-    FACT_LINK("/sbin", "usr/sbin"),
-    FACT_LINK("/lib", "usr/lib"),
-    FACT_LINK("/lib64", "usr/lib64"),
-    FACT_FILE("/bin/bash"),
-    FACT_DIRECTORY("/etc/alternatives"),
-    FACT_FILE("/etc/bash.bashrc"),
-    FACT_LINK("/etc/os-release", "../usr/lib/os-release"),
+    FACT_DIRECTORY("/usr"),	      FACT_DIRECTORY("/opt"),
+    FACT_LINK("/bin", "usr/bin"),     FACT_LINK("/sbin", "usr/sbin"),
+    FACT_LINK("/lib", "usr/lib"),     FACT_LINK("/lib64", "usr/lib64"),
+    FACT_FILE("/bin/bash"),	      FACT_DIRECTORY("/etc/alternatives"),
+    FACT_FILE("/etc/bash.bashrc"),    FACT_LINK("/etc/os-release", "../usr/lib/os-release"),
     FACT_DIRECTORY("/etc/ssl/certs"),
 };
 
@@ -369,20 +364,41 @@ static void test_etc_is_an_allow_list(void **state)
 static void test_view_allows(void **state)
 {
 	static const char *const refused[] = {
-	    "/etc/shadow",   "/etc/shadow-",	     "/etc/gshadow",
-	    "/etc/passwd",   "/etc/group",	     "/etc/nsswitch.conf",
-	    "/etc/sudoers",  "/etc/sudoers.d",	     "/etc/ssh",
-	    "/etc/sbx",	     "/etc/ssl",	     "/etc/ssl/private",
-	    "/etc/pki/tls",  "/etc/pki/tls/private", "/etc/ssh/ssh_host_rsa_key",
-	    "/etc/pam.d",    "/etc/krb5.keytab",     "/etc/cron.d",
-	    "/etc/machine-id", "/etc/fstab",	     "/etc/crypttab",
-	    "/etc/wireguard", "/etc/docker",	     "/etc/security",
-	    "/etc/",	     "/etc",		     "",
-	    "/usr/bin",	     "/etc/./shells",	     "/etc/ssl/certs/..",
-	    "/etc/python3/x", "/etc/.profile.d",
+	    "/etc/shadow",
+	    "/etc/shadow-",
+	    "/etc/gshadow",
+	    "/etc/passwd",
+	    "/etc/group",
+	    "/etc/nsswitch.conf",
+	    "/etc/sudoers",
+	    "/etc/sudoers.d",
+	    "/etc/ssh",
+	    "/etc/sbx",
+	    "/etc/ssl",
+	    "/etc/ssl/private",
+	    "/etc/pki/tls",
+	    "/etc/pki/tls/private",
+	    "/etc/ssh/ssh_host_rsa_key",
+	    "/etc/pam.d",
+	    "/etc/krb5.keytab",
+	    "/etc/cron.d",
+	    "/etc/machine-id",
+	    "/etc/fstab",
+	    "/etc/crypttab",
+	    "/etc/wireguard",
+	    "/etc/docker",
+	    "/etc/security",
+	    "/etc/",
+	    "/etc",
+	    "",
+	    "/usr/bin",
+	    "/etc/./shells",
+	    "/etc/ssl/certs/..",
+	    "/etc/python3/x",
+	    "/etc/.profile.d",
 	};
 	static const char *const allowed[] = {
-	    "/etc/shells",	 "/etc/profile.d",     "/etc/ssl/certs",    "/etc/python3.11",
+	    "/etc/shells",	   "/etc/profile.d",  "/etc/ssl/certs",	   "/etc/python3.11",
 	    "/etc/ssh/ssh_config", "/etc/os-release", "/etc/alternatives", "/etc/ImageMagick-6",
 	};
 
@@ -427,7 +443,7 @@ static void test_mount_flags(void **state)
 /* Every line that mounts says nosuid; op kinds that mount are those with an "rw" or "ro". */
 static void test_nosuid_everywhere(void **state)
 {
-	static const char *const mounts[] = {"bind ",	"workspace ", "mirror ", "cgroup ",
+	static const char *const mounts[] = {"bind ",  "workspace ", "mirror ", "cgroup ",
 					     "tmpfs ", "devpts ",    "proc "};
 	MADE made = make(&defaults, &debian);
 	char *save = NULL;
@@ -441,7 +457,8 @@ static void test_nosuid_everywhere(void **state)
 			    strncmp(line + 2, mounts[i], strlen(mounts[i])) != 0)
 				continue;
 			n++;
-			if (strstr(line, " rw,nosuid") == NULL && strstr(line, " ro,nosuid") == NULL)
+			if (strstr(line, " rw,nosuid") == NULL &&
+			    strstr(line, " ro,nosuid") == NULL)
 				fail_msg("%s", line);
 		}
 	}
@@ -682,10 +699,9 @@ static void test_accounts(void **state)
 
 	(void)state;
 	assert_int_equal(sbx_passwd_text(&agent, "/work", "/bin/zsh", &passwd), 0);
-	assert_string_equal(passwd,
-			    "root:x:0:0:root:/root:/usr/sbin/nologin\n"
-			    "agent:x:1000:1000:Agent,,,:/work:/bin/zsh\n"
-			    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+	assert_string_equal(passwd, "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+				    "agent:x:1000:1000:Agent,,,:/work:/bin/zsh\n"
+				    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 	assert_int_equal(sbx_group_text(&agent, &group), 0);
 	assert_string_equal(group, "root:x:0:\n"
 				   "tty:x:5:\n"
@@ -706,8 +722,7 @@ static void test_accounts_root_group(void **state)
 	identity.groups = of_root;
 	identity.n_groups = N(of_root);
 	assert_int_equal(sbx_group_text(&identity, &group), 0);
-	assert_string_equal(group,
-			    "root:x:0:\ntty:x:5:\nagent:x:1000:agent\nnogroup:x:65534:\n");
+	assert_string_equal(group, "root:x:0:\ntty:x:5:\nagent:x:1000:agent\nnogroup:x:65534:\n");
 }
 
 /* --- Printing ------------------------------------------------------------------------------ */

@@ -78,8 +78,8 @@ static void refuses(const struct pair *pair, size_t max_fds, int expected)
 	struct sbx_request request = {0};
 	int fds[SBX_REPLY_FDS_MAX] = {UNTOUCHED, UNTOUCHED, UNTOUCHED, UNTOUCHED};
 	size_t n_fds = UNTOUCHED;
-	int rc = sbx_message_receive(pair->ends[1], &request, sizeof(request), fds, max_fds,
-				     &n_fds);
+	int rc =
+	    sbx_message_receive(pair->ends[1], &request, sizeof(request), fds, max_fds, &n_fds);
 
 	assert_int_equal(rc, expected);
 	assert_int_equal(n_fds, UNTOUCHED);
@@ -156,9 +156,9 @@ static void test_too_many_fds(void **state)
 	{
 		size_t n_fds = UNTOUCHED;
 
-		assert_int_equal(sbx_message_receive(pair->ends[1], &request, sizeof(request), NULL,
-						     0, &n_fds),
-				 -EBADMSG);
+		assert_int_equal(
+		    sbx_message_receive(pair->ends[1], &request, sizeof(request), NULL, 0, &n_fds),
+		    -EBADMSG);
 	}
 	assert_int_equal(scratch_open_fds(), pair->n_fds);
 	/* Nor may a sender go beyond. */
@@ -304,11 +304,10 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_round_trip),	   TEST(test_wrong_size),
-	    TEST(test_too_many_fds),	   TEST(test_out_of_descriptors),
-	    TEST(test_peer_closed),	   TEST(test_peer_closed_unread),
-	    TEST(test_message_then_closed), TEST(test_not_blocking),
-	    TEST(test_not_a_socket),	   TEST(test_interrupted),
+	    TEST(test_round_trip),	    TEST(test_wrong_size),   TEST(test_too_many_fds),
+	    TEST(test_out_of_descriptors),  TEST(test_peer_closed),  TEST(test_peer_closed_unread),
+	    TEST(test_message_then_closed), TEST(test_not_blocking), TEST(test_not_a_socket),
+	    TEST(test_interrupted),
 	};
 
 	return cmocka_run_group_tests_name("protocol", tests, NULL, NULL);

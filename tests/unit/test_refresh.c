@@ -119,7 +119,8 @@ static void test_written(void **state)
 	sbx_refresh_free(NULL);
 }
 
-/* What is right already is not touched; what is not is replaced, so that a reader sees a whole one. */
+/* What is right already is not touched; what is not is replaced, so that a reader sees a whole one.
+ */
 static void test_by_rename(void **state)
 {
 	const struct scratch *s = *state;
@@ -257,9 +258,12 @@ static void test_concurrent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_written),	    TEST(test_by_rename),
-	    TEST(test_content_counts), TEST(test_planted),
-	    TEST(test_directory_in_its_place), TEST(test_write_fails),
+	    TEST(test_written),
+	    TEST(test_by_rename),
+	    TEST(test_content_counts),
+	    TEST(test_planted),
+	    TEST(test_directory_in_its_place),
+	    TEST(test_write_fails),
 	    TEST(test_concurrent),
 	};
 

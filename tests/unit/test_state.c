@@ -86,9 +86,9 @@ static void test_parent_is_not_made(void **state)
 	const struct scratch *s = *state;
 	struct sbx_state *opened = NULL;
 
-	assert_int_equal(sbx_state_open(scratch_path(s, "absent/run"), "agent", geteuid(), &opened,
-					NULL),
-			 -ENOENT);
+	assert_int_equal(
+	    sbx_state_open(scratch_path(s, "absent/run"), "agent", geteuid(), &opened, NULL),
+	    -ENOENT);
 	assert_null(opened);
 }
 
@@ -255,7 +255,7 @@ static int count_up(const struct scratch *scratch, int n_times)
 	for (int i = 0; i < n_times; i++) {
 		STATE *own = NULL;
 		sbx_autofree char *text = NULL;
-		char next[16];
+		char next[32];
 
 		if (open_as(scratch, geteuid(), &own, NULL) < 0 ||
 		    sbx_state_lock(own, LONG_MS, NULL) < 0)
@@ -306,7 +306,9 @@ static void test_open_many(void **state)
 			char byte;
 
 			(void)close(start[1]); /* so that the end is seen */
-			(void)read(start[0], &byte, 1);
+			/* The end, for all at the same time. */
+			if (read(start[0], &byte, 1) != 0)
+				_exit(1);
 			_exit(open_as(s, geteuid(), &opened, NULL) == 0 ? 0 : 1);
 		}
 	}
@@ -325,10 +327,11 @@ static void test_open_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_made),	      TEST(test_parent_is_not_made), TEST(test_wrong_mode),
-	    TEST(test_wrong_owner),   TEST(test_planted),	     TEST(test_lock_excludes),
-	    TEST(test_lock_waits),    TEST(test_lock_released),	     TEST(test_lock_many),
-	    TEST(test_open_many),
+	    TEST(test_made),	   TEST(test_parent_is_not_made),
+	    TEST(test_wrong_mode), TEST(test_wrong_owner),
+	    TEST(test_planted),	   TEST(test_lock_excludes),
+	    TEST(test_lock_waits), TEST(test_lock_released),
+	    TEST(test_lock_many),  TEST(test_open_many),
 	};
 
 	return cmocka_run_group_tests_name("state", tests, NULL, NULL);
