@@ -5,28 +5,16 @@
 #include "control/verb.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct sbx_verb *const verbs[] = {
-    &sbx_verb_enroll,
-    &sbx_verb_unenroll,
-    &sbx_verb_secret,
-    &sbx_verb_exec,
-    &sbx_verb_status,
-    &sbx_verb_ps,
-    &sbx_verb_logs,
-    &sbx_verb_start,
-    &sbx_verb_stop,
-    &sbx_verb_kill,
-    &sbx_verb_read,
-    &sbx_verb_write,
-    &sbx_verb_ls,
-    &sbx_verb_exists,
-    &sbx_verb_access,
-    &sbx_verb_path,
-    &sbx_verb_explain,
-    &sbx_verb_check,
+    &sbx_verb_enroll, &sbx_verb_unenroll, &sbx_verb_secret, &sbx_verb_exec,   &sbx_verb_status,
+    &sbx_verb_ps,     &sbx_verb_logs,	  &sbx_verb_start,  &sbx_verb_stop,   &sbx_verb_kill,
+    &sbx_verb_read,   &sbx_verb_write,	  &sbx_verb_ls,	    &sbx_verb_exists, &sbx_verb_access,
+    &sbx_verb_path,   &sbx_verb_explain,  &sbx_verb_check,
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -52,6 +40,18 @@ static void print_help(void)
 	    "found; 2 wrong usage; 3 could not be done.\n");
 }
 
+/*
+ * A standard stream that the caller has closed: the next file that is opened would take its
+ * number, and be read or written in its place. What is put there fails when it is used.
+ */
+static void guard_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
 /* A closed pipe or a full disk must not read as success: output is what was asked for. */
 static int finish(int status)
 {
@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
 
+	guard_standard_streams();
 	if (word == NULL) {
 		sbx_complain(NULL, "which verb? 'sbxctl --help' lists them");
 		return SBX_EXIT_USAGE;

@@ -213,7 +213,8 @@ static void explain(const struct sbx_run_result *result, const char *user)
 		sbx_complain(VERB, "killed because the memory limit of %s was reached", user);
 }
 
-static int print_result(const struct sbx_run *run, const struct sbx_run_result *result)
+static int print_result(const struct sbx_run *run, const struct sbx_run_result *result,
+			const char *user)
 {
 	int rc = 0;
 
@@ -227,8 +228,11 @@ static int print_result(const struct sbx_run *run, const struct sbx_run_result *
 		rc = print_json(result);
 		break;
 	}
-	explain(result, run->user->identity->name);
+	explain(result, user);
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = -errno;
 	if (rc < 0) {
+		clearerr(stdout); /* main() shall not say it again, and end with another status */
 		sbx_complain(VERB, "%s", strerror(-rc));
 		return SBX_RUN_FAILED;
 	}
@@ -289,7 +293,7 @@ static int exec(int argc, char **argv)
 		run.cwd = prepared.cwd;
 		sbx_run(&run, &result);
 	}
-	return print_result(&run, &result);
+	return print_result(&run, &result, line.operands[0]);
 }
 
 const struct sbx_verb sbx_verb_exec = {
@@ -319,7 +323,8 @@ const struct sbx_verb sbx_verb_exec = {
 	"\n"
 	"--json prints, at the end, one object with code (null if killed), signal (\"SIGKILL\", "
 	"or\n"
-	"null), stdout, stderr, timedOut, outOfMemory, sandboxEnded; error, if it could not be run. Text that is "
+	"null), stdout, stderr, timedOut, outOfMemory, sandboxEnded; error, if it could not be "
+	"run. Text that is "
 	"no\n"
 	"UTF-8 has U+FFFD for what is wrong, and the exact bytes in stdoutBase64 or stderrBase64. "
 	"Of\n"

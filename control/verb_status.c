@@ -92,10 +92,10 @@ static json_t *report_json(const struct report *report)
 		(void)json_array_append_new(sessions, /* a NULL list fails in the final check */
 					    session_json(&status->sessions[i]));
 	return json_pack(
-	    "{s:s, s:s, s:I, s:I, s:b, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "user",
+	    "{s:s, s:s, s:I, s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "user",
 	    report->user, "state", "running", "keeper_pid", (json_int_t)status->keeper_pid,
 	    "uptime_s", (json_int_t)(status->age_ms / MS_PER_S), "linger_s",
-	    status->linger_s == SBX_LINGER_FOREVER, "sessions", sessions, "processes",
+	    number_or_null(status->linger_s), "sessions", sessions, "processes",
 	    (json_int_t)report->n_processes, "tasks", number_or_null(usage->tasks), "tasks_max",
 	    number_or_null(usage->tasks_max), "memory_bytes", number_or_null(usage->memory_bytes),
 	    "memory_peak_bytes", number_or_null(usage->memory_peak_bytes), "memory_max_bytes",

@@ -6,6 +6,7 @@
 #   tests/unit/*.c         (any other) helpers, linked into all of those
 #   tests/unit/*.test      scripts; need no root
 #   tests/login/*.test     scripts; need root, real sshd, su, cron
+#   tests/shell/*.test     the same, for sbxsh without the PAM module
 #   tests/probe/*.c        small programs that the scripts start inside a sandbox
 #   tests/fuzz/fuzz_*.c    libFuzzer entry points; replay.c runs them over tests/fuzz/corpus/*/
 
@@ -19,7 +20,7 @@ UNIT_SCRIPTS := $(filter-out %/install.test %/run.test,$(UNIT_SCRIPTS))
 # A sanitizer's run time makes system calls that these filters forbid.
 UNIT_SOURCES := $(filter-out %/test_confine.c,$(UNIT_SOURCES))
 endif
-LOGIN_SCRIPTS := $(sort $(wildcard tests/login/*.test))
+LOGIN_SCRIPTS := $(sort $(wildcard tests/login/*.test)) $(sort $(wildcard tests/shell/*.test))
 PROBE_SOURCES := $(wildcard tests/probe/*.c)
 PROBES := $(patsubst %.c,$(BUILD)/%,$(PROBE_SOURCES))
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)

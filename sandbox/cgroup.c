@@ -38,10 +38,16 @@ void sbx_cgroup_freep(struct sbx_cgroup **cgroup)
 	sbx_cgroup_free(*cgroup);
 }
 
-void sbx_cgroup_remove(struct sbx_cgroup *cgroup)
+bool sbx_cgroup_remove(const struct sbx_cgroup *cgroup)
 {
-	for (size_t i = 0; i < cgroup->n_parts; i++)
-		(void)unlinkat(cgroup->parts[i].parent_fd, cgroup->name, AT_REMOVEDIR);
+	bool gone = true;
+
+	for (size_t i = 0; i < cgroup->n_parts; i++) {
+		if (unlinkat(cgroup->parts[i].parent_fd, cgroup->name, AT_REMOVEDIR) < 0 &&
+		    errno != ENOENT)
+			gone = false;
+	}
+	return gone;
 }
 
 /* A directory that may exist already, opened. */

@@ -61,8 +61,8 @@ extern const struct sbx_cgroup_driver sbx_cgroup_v2;
 int sbx_cgroup_create(const struct sbx_plan *plan, struct sbx_cgroup **ret_cgroup,
 		      struct sbx_err *err);
 
-/* Remove it again, for a start that failed. Errors are ignored: the next start sweeps. */
-void sbx_cgroup_remove(struct sbx_cgroup *cgroup);
+/* Remove it again, for a start that failed. False: a process is still in it; try again. */
+bool sbx_cgroup_remove(const struct sbx_cgroup *cgroup);
 void sbx_cgroup_free(struct sbx_cgroup *cgroup);
 void sbx_cgroup_freep(struct sbx_cgroup **cgroup);
 

@@ -13,6 +13,9 @@
 
 /* Small: it holds directories, links and copies of a few files of /etc. */
 #define ROOT_SIZE_BYTES ((uint64_t)16 << 20)
+/* Parts of memory_max that /tmp, and each of the other three, may grow to. */
+#define LARGE_SHARE 4
+#define SMALL_SHARE 16
 #define GID_TTY 5 /* devpts(5): what login programs expect as the group of a terminal */
 
 /* A plan under construction; the first failure sticks, as in struct sbx_str. */
@@ -118,6 +121,17 @@ static void add_tmpfs(struct builder *b, const char *target, mode_t mode, uint64
 				  .uid = owned ? b->identity->uid : 0,
 				  .gid = owned ? b->identity->gid : 0,
 				  .size_bytes = size_bytes});
+}
+
+/*
+ * What is in a tmpfs cannot be freed by killing. All of them full must leave room for
+ * processes, or the kernel would kill every one of the user's: together at most 7/16.
+ */
+static uint64_t tmpfs_size(const struct sbx_policy *policy, uint64_t share)
+{
+	uint64_t limit = policy->memory_max_bytes / share;
+
+	return policy->tmp_size_bytes < limit ? policy->tmp_size_bytes : limit;
 }
 
 static const struct sbx_fact *host_fact(const struct builder *b, const char *path)
@@ -228,11 +242,11 @@ static void add_etc_of_host(struct builder *b)
 
 static void add_var_and_tmp(struct builder *b)
 {
-	uint64_t size = b->policy->tmp_size_bytes;
+	uint64_t small = tmpfs_size(b->policy, SMALL_SHARE);
 	char runtime_dir[64];
 
-	add_tmpfs(b, "/tmp", 01777, size);
-	add_tmpfs(b, "/var/tmp", 01777, size);
+	add_tmpfs(b, "/tmp", 01777, tmpfs_size(b->policy, LARGE_SHARE));
+	add_tmpfs(b, "/var/tmp", 01777, small);
 	add_directory(b, "/var/cache", 0755);
 	add_directory(b, "/var/lib", 0755);
 	add_directory(b, "/var/log", 0755);
@@ -245,7 +259,7 @@ static void add_var_and_tmp(struct builder *b)
 				  .mode = 0700,
 				  .uid = b->identity->uid,
 				  .gid = b->identity->gid,
-				  .size_bytes = size});
+				  .size_bytes = small});
 }
 
 static void add_dev(struct builder *b)
@@ -266,7 +280,7 @@ static void add_dev(struct builder *b)
 				  .mode = 0620,
 				  .gid = b->facts->unprivileged ? b->identity->gid : GID_TTY,
 				  .flags = SBX_OP_DEVICES | SBX_OP_NOEXEC});
-	add_tmpfs(b, "/dev/shm", 01777, b->policy->tmp_size_bytes);
+	add_tmpfs(b, "/dev/shm", 01777, tmpfs_size(b->policy, SMALL_SHARE));
 }
 
 static void add_kernel(struct builder *b)

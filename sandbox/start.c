@@ -362,11 +362,7 @@ static void remove_failed(struct sbx_cgroup *cgroup)
 {
 	static const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_MS * 1000000L};
 
-	for (int i = 0; i < REMOVE_TRIES && cgroup->n_parts > 0; i++) {
-		sbx_cgroup_remove(cgroup);
-		if (faccessat(cgroup->parts[cgroup->n_parts - 1].parent_fd, cgroup->name, F_OK,
-			      0) < 0)
-			return;
+	for (int i = 0; i < REMOVE_TRIES && !sbx_cgroup_remove(cgroup); i++) {
 		(void)nanosleep(&pause, NULL); /* cut short: just an earlier try */
 	}
 }
@@ -428,7 +424,10 @@ int sbx_sandbox_start(const struct sbx_plan *plan, const struct sbx_state *state
 	start.sources = sources;
 	start.keeper_fd = keeper_fd;
 	rc = launch_and_wait(&start, err);
-	if (rc < 0)
+	if (rc < 0) {
+		/* The lock is held, so this name is that of the keeper that did not come to be. */
+		(void)unlinkat(state->dir_fd, SBX_CONTROL_NAME, 0);
 		remove_failed(cgroup);
+	}
 	return rc;
 }

@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#define FDS_LOOKED_AT 64 /* a login program has a dozen */
 
 /* The slave side of a pty, or a virtual console or serial line. */
 static bool is_terminal(int fd, struct stat *ret_stat)
@@ -38,18 +41,39 @@ static void name_terminal(struct sbx_terminal *terminal, const struct stat *st)
 			       (major(st->st_rdev) - UNIX98_PTY_SLAVE_MAJOR) * 256 + number);
 }
 
+/*
+ * The user's end of a pseudo-terminal whose other end this process holds: sudo with
+ * use_pty makes one before it opens the PAM session and gives that to the command.
+ */
+static int open_own_pty(struct stat *ret_stat)
+{
+	for (int fd = 3; fd < FDS_LOOKED_AT; fd++) {
+		struct stat st;
+		int user_fd;
+
+		if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(5, 2))
+			continue;
+		user_fd = ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+		if (user_fd >= 0 && is_terminal(user_fd, ret_stat))
+			return user_fd;
+		sbx_closep(&user_fd);
+	}
+	return -ENOENT;
+}
+
 void sbx_terminal_take(struct sbx_terminal *terminal)
 {
-	for (int fd = 0; fd <= 2; fd++) {
-		struct stat st;
+	struct stat st;
+	sbx_autoclose int own_fd = open_own_pty(&st);
+	int fd = own_fd;
 
-		if (!is_terminal(fd, &st))
-			continue;
-		/* Fails for a terminal of another mount namespace, which then has no name here. */
-		if (sbx_mount_clone(fd, SBX_MOUNT_NOEXEC, false, &terminal->tree_fd, NULL) == 0)
-			name_terminal(terminal, &st);
-		return;
+	for (int i = 0; fd < 0 && i <= 2; i++) {
+		if (is_terminal(i, &st))
+			fd = i;
 	}
+	/* Fails for a terminal of another mount namespace, which then has no name here. */
+	if (fd >= 0 && sbx_mount_clone(fd, SBX_MOUNT_NOEXEC, false, &terminal->tree_fd, NULL) == 0)
+		name_terminal(terminal, &st);
 }
 
 int sbx_terminal_put(const struct sbx_terminal *terminal, struct sbx_err *err)

@@ -18,7 +18,10 @@ struct sbx_terminal {
 
 #define SBX_TERMINAL_NONE {.tree_fd = -EBADF, .name = ""}
 
-/* In the host's view: what terminal do descriptors 0 to 2 lead to? None is no error. */
+/*
+ * In the host's view: the terminal of a pty that this process has made, else the one
+ * that descriptors 0 to 2 lead to. None is no error.
+ */
 void sbx_terminal_take(struct sbx_terminal *terminal);
 
 /* In the sandbox's view, as root, before the filters: give it its name. */

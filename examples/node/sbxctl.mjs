@@ -66,10 +66,11 @@ export function run(user, command, options = {}) {
     signal?.addEventListener("abort", onAbort, { once: true });
     /** @type {import("./types.d.ts").Result | undefined} */
     let result;
-    let complaint = "";
+    let complaint = ""; // why the command could not be run
     createInterface({ input: child.stdout }).on("line", (line) => {
-      const { kind, data, ...rest } = JSON.parse(line);
-      if (kind === "result") result = rest;
+      const { kind, data, error, ...rest } = JSON.parse(line);
+      if (error !== undefined) complaint = error;
+      else if (kind === "result") result = rest;
       else if (kind === "stdout" || kind === "stderr")
         onFrame?.({ kind, data: Buffer.from(data, "base64") });
     });

@@ -19,7 +19,7 @@
 #   SBX_SOURCE          the source tree (default: found from this file)
 #   SBX_BUILD           the build directory (default: $SBX_SOURCE/build)
 #   SBX_TEST_WITHOUT    "module": leave the pam_sbx.so lines out. Every assertion
-#                       about the sandbox must fail then; see tests/login/README.
+#                       about the sandbox must fail then, or it proves nothing.
 
 set -u
 
