@@ -19,14 +19,14 @@ struct sbx_err {
  *       messages quote paths that a hostile user may have chosen
  */
 int sbx_fail(struct sbx_err *err, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 /*
  * Put context in front of the message already recorded: "context: message".
  * Returns 'rc' unchanged (a negative errno) so that it can be returned at once.
  */
 int sbx_wrap(struct sbx_err *err, int rc, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)));
 
 #ifdef __clang_analyzer__
 /* It cannot know that the result is negative, and would follow paths that do not exist. */

@@ -142,7 +142,8 @@ int getgrouplist(const char *user, gid_t group, gid_t *groups, int *ngroups)
 				break;
 			buffer = grown;
 			size *= 2;
-			code = 0; /* the same entry is read again: fgetgrent_r(3) went back to its start */
+			code = 0; /* the same entry is read again: fgetgrent_r(3) went back to its
+				     start */
 		} else if (code == 0 && is_account(entry.gr_name) && has_member(&entry, user)) {
 			gid_list_add(&list, entry.gr_gid);
 		}

@@ -36,10 +36,7 @@ void sbx_str_addn(struct sbx_str *str, const char *bytes, size_t n_bytes)
 	str->text[str->length] = '\0';
 }
 
-void sbx_str_add(struct sbx_str *str, const char *text)
-{
-	sbx_str_addn(str, text, strlen(text));
-}
+void sbx_str_add(struct sbx_str *str, const char *text) { sbx_str_addn(str, text, strlen(text)); }
 
 void sbx_str_addf(struct sbx_str *str, const char *fmt, ...)
 {
@@ -127,12 +124,6 @@ void sbx_strv_free(char **strv)
 	free(strv);
 }
 
-void sbx_freep(void *pointer_to_pointer)
-{
-	free(*(void **)pointer_to_pointer);
-}
+void sbx_freep(void *pointer_to_pointer) { free(*(void **)pointer_to_pointer); }
 
-void sbx_strv_freep(char ***pointer_to_strv)
-{
-	sbx_strv_free(*pointer_to_strv);
-}
+void sbx_strv_freep(char ***pointer_to_strv) { sbx_strv_free(*pointer_to_strv); }

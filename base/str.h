@@ -13,7 +13,7 @@ struct sbx_str {
 	char *text;    /* NUL-terminated, owned */
 	size_t length; /* without the NUL */
 	size_t room;   /* bytes allocated */
-	int rc;        /* 0, or the first -errno; later appends are then no-ops */
+	int rc;	       /* 0, or the first -errno; later appends are then no-ops */
 };
 
 void sbx_str_addf(struct sbx_str *str, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

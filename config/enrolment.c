@@ -20,10 +20,7 @@
  * What getpwnam_r(3) and its like say for "no such entry". The manual page names EBADF
  * and EPERM too; those are taken for failures here, to be on the safe side.
  */
-static bool means_absent(int code)
-{
-	return code == 0 || code == ENOENT || code == ESRCH;
-}
+static bool means_absent(int code) { return code == 0 || code == ENOENT || code == ESRCH; }
 
 /*
  * NSS goes on to the next service when one fails, so that the last one's "not found" is
@@ -94,7 +91,8 @@ static bool has_member(const struct group *group, const char *user)
 	return false;
 }
 
-/* Directory services often list no members with a group; only this call asks the other way round. */
+/* Directory services often list no members with a group; only this call asks the other way round.
+ */
 static int in_group_list(const char *user, gid_t primary, gid_t wanted, bool *ret,
 			 struct sbx_err *err)
 {
@@ -149,8 +147,7 @@ static int enrolled_by_group(const struct passwd *passwd, const char *group, boo
 		if (found != NULL)
 			return member_of(passwd, found, ret, err);
 		if (!means_absent(code))
-			return sbx_fail(err, code, "look up group '%s': %s", group,
-					strerror(code));
+			return sbx_fail(err, code, "look up group '%s': %s", group, strerror(code));
 		*ret = false;
 		return check_absent("/etc/group", group, err);
 	}

@@ -34,7 +34,8 @@
 #include <unistd.h>
 
 #define MS_PER_S INT64_C(1000)
-#define FIRST_SESSION_WAIT_MS (10 * MS_PER_S) /* the starter may have been killed before joining */
+#define FIRST_SESSION_WAIT_MS (10 * MS_PER_S) /* the starter may have been killed before joining   \
+					       */
 #define END_GRACE_MS 500		      /* TERM to KILL when the last session is over */
 #define KILL_TRIES 400
 #define CGROUP_TRIES 400
@@ -146,11 +147,10 @@ static bool accept_one(struct keeper *keeper)
 		(void)close(fd); /* the login is refused, the others live */
 		return true;
 	}
-	keeper->sessions[keeper->n_sessions++] =
-		(struct session){.control_fd = fd,
-				 .process_fd = -EBADF,
-				 .number = ++keeper->n_ever,
-				 .since_ms = now_ms()};
+	keeper->sessions[keeper->n_sessions++] = (struct session){.control_fd = fd,
+								  .process_fd = -EBADF,
+								  .number = ++keeper->n_ever,
+								  .since_ms = now_ms()};
 	return true;
 }
 
@@ -246,8 +246,8 @@ static bool hear(struct keeper *keeper, struct session *session)
 	struct sbx_request request;
 	sbx_autoclose int fd = -EBADF;
 	size_t n_fds = 0;
-	int rc = sbx_message_receive(session->control_fd, &request, sizeof(request), &fd, 1,
-				     &n_fds);
+	int rc =
+	    sbx_message_receive(session->control_fd, &request, sizeof(request), &fd, 1, &n_fds);
 
 	if (rc == -EAGAIN)
 		return true;
@@ -289,7 +289,8 @@ static void reap(void)
 		;
 }
 
-/* Is any other process left in this PID namespace? Its zombies count until their parent reaps them. */
+/* Is any other process left in this PID namespace? Its zombies count until their parent reaps them.
+ */
 static bool alone(void)
 {
 	reap();
@@ -401,10 +402,10 @@ static void wait_for_events(struct keeper *keeper)
 	fds[0] = (struct pollfd){.fd = keeper->signal_fd, .events = POLLIN};
 	fds[1] = (struct pollfd){.fd = SBX_KEEPER_FD_LISTEN, .events = POLLIN};
 	for (size_t i = 0; i < n; i++) {
-		fds[2 + 2 * i] = (struct pollfd){.fd = keeper->sessions[i].control_fd,
-						 .events = POLLIN};
-		fds[3 + 2 * i] = (struct pollfd){.fd = keeper->sessions[i].process_fd,
-						 .events = POLLIN};
+		fds[2 + 2 * i] =
+		    (struct pollfd){.fd = keeper->sessions[i].control_fd, .events = POLLIN};
+		fds[3 + 2 * i] =
+		    (struct pollfd){.fd = keeper->sessions[i].process_fd, .events = POLLIN};
 	}
 	if (poll(fds, 2 + 2 * n, poll_timeout(keeper)) <= 0)
 		return;
@@ -415,7 +416,8 @@ static void wait_for_events(struct keeper *keeper)
 		if (!serve(keeper, i, &fds[2 + 2 * i], &fds[3 + 2 * i]))
 			drop_session(keeper, i);
 	}
-	/* Out of descriptors: whoever waits stays in the queue, and poll(2) would return at once. */
+	/* Out of descriptors: whoever waits stays in the queue, and poll(2) would return at once.
+	 */
 	if (fds[1].revents != 0 && !accept_one(keeper))
 		pause_ms(ACCEPT_PAUSE_MS);
 }
@@ -499,8 +501,8 @@ static int prepare(struct keeper *keeper, struct sbx_err *err)
 	keeper->self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (keeper->self_fd < 0)
 		return sbx_fail(err, errno, "pidfd_open: %s", strerror(errno));
-	keeper->name_fd = openat(SBX_KEEPER_FD_STATE, SBX_CONTROL_NAME,
-				 O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	keeper->name_fd =
+	    openat(SBX_KEEPER_FD_STATE, SBX_CONTROL_NAME, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (keeper->name_fd < 0 || fstat(keeper->name_fd, &st) < 0)
 		return sbx_fail(err, errno, "stat '" SBX_CONTROL_NAME "': %s", strerror(errno));
 	keeper->socket_inode = st.st_ino;

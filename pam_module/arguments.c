@@ -16,8 +16,7 @@ static const char *value_of(const char *argument, const char *name)
 	return argument + length + 1;
 }
 
-int sbx_arguments_parse(int argc, const char **argv, struct sbx_arguments *ret,
-			struct sbx_err *err)
+int sbx_arguments_parse(int argc, const char **argv, struct sbx_arguments *ret, struct sbx_err *err)
 {
 	int rc = 0;
 

@@ -179,15 +179,15 @@ static int join(struct opening *opening, struct login *login, struct sbx_err *er
 {
 	const struct sbx_policy *policy = opening->policy;
 	const struct sbx_confinement confinement = {
-		.user_namespaces = policy->user_namespaces,
-		.landlock = policy->landlock,
+	    .user_namespaces = policy->user_namespaces,
+	    .landlock = policy->landlock,
 	};
 	sbx_autofree char *directory = getcwd(NULL, 0);
 	struct arrival arrival = {
-		.identity = opening->identity,
-		.terminal = &opening->terminal,
-		.directory = directory,
-		.home = policy->home,
+	    .identity = opening->identity,
+	    .terminal = &opening->terminal,
+	    .directory = directory,
+	    .home = policy->home,
 	};
 	const char *shell;
 	bool started;
@@ -220,10 +220,10 @@ static int open_session(pam_handle_t *pamh, const struct sbx_arguments *argument
 			struct sbx_err *err)
 {
 	__attribute__((cleanup(opening_done))) struct opening opening = {
-		.pamh = pamh,
-		.arguments = arguments,
-		.identity = identity,
-		.terminal = SBX_TERMINAL_NONE,
+	    .pamh = pamh,
+	    .arguments = arguments,
+	    .identity = identity,
+	    .terminal = SBX_TERMINAL_NONE,
 	};
 	int rc;
 
@@ -252,7 +252,8 @@ static int open_once(pam_handle_t *pamh, const struct sbx_arguments *arguments,
 	login = calloc(1, sizeof(*login));
 	if (login != NULL)
 		login->user = strdup(identity->name);
-	if (login == NULL || login->user == NULL || pam_set_data(pamh, DATA_NAME, login, login_cleanup) != PAM_SUCCESS) {
+	if (login == NULL || login->user == NULL ||
+	    pam_set_data(pamh, DATA_NAME, login, login_cleanup) != PAM_SUCCESS) {
 		if (login != NULL)
 			free(login->user);
 		free(login);
@@ -267,8 +268,7 @@ static int open_once(pam_handle_t *pamh, const struct sbx_arguments *arguments,
 	login->joined = true;
 	take_origin(pamh, &login->origin);
 	sbx_session_describe(login->session, &login->origin);
-	audit(pamh, "session opened", login,
-	      login->started ? "sandbox=started" : "sandbox=joined");
+	audit(pamh, "session opened", login, login->started ? "sandbox=started" : "sandbox=joined");
 	return PAM_SUCCESS;
 }
 

@@ -24,7 +24,8 @@ int sbx_group_text(const struct sbx_identity *identity, char **ret_text)
 	for (size_t i = 0; i < identity->n_groups; i++) {
 		const struct sbx_group *group = &identity->groups[i];
 
-		/* Member lists matter: initgroups(3) inside must find the same groups as outside. */
+		/* Member lists matter: initgroups(3) inside must find the same groups as outside.
+		 */
 		if (group->gid != 0 && group->gid != 5)
 			sbx_str_addf(&text, "%s:x:%u:%s\n", group->name, group->gid,
 				     identity->name);

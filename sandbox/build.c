@@ -55,8 +55,7 @@ static int new_tmpfs(const struct sbx_op *op, int *ret_fd, struct sbx_err *err)
 	char mode[16];
 	char uid[16];
 	char gid[16];
-	const char *const options[] = {"size", size, "mode", mode, "uid",
-				       uid,    "gid", gid,   NULL};
+	const char *const options[] = {"size", size, "mode", mode, "uid", uid, "gid", gid, NULL};
 
 	(void)snprintf(size, sizeof(size), "%" PRIu64, op->size_bytes); /* these all fit */
 	(void)snprintf(mode, sizeof(mode), "%o", op->mode);
@@ -188,8 +187,8 @@ static int do_copy(const struct build *build, const struct sbx_op *op, struct sb
 		return found->text == NULL
 			   ? 0
 			   : write_target(build, op, found->text, found->length, err);
-	rc = sbx_copy_read(image ? build->image_fd : -EBADF, op->source, op->text, &text,
-			       &length, err);
+	rc = sbx_copy_read(image ? build->image_fd : -EBADF, op->source, op->text, &text, &length,
+			   err);
 
 	if (rc < 0 || text == NULL)
 		return rc;
@@ -207,8 +206,8 @@ static int bind_fd(const struct build *build, const struct sbx_op *op, int sourc
 	if (fstat(source_fd, &st) < 0)
 		return sbx_fail(err, errno, "stat '%s': %s", op->source, strerror(errno));
 	/* The mounts below a mirrored directory need no second copy in the pocket. */
-	rc = sbx_mount_clone(source_fd, mount_flags(op->flags), op->kind != SBX_OP_MIRROR,
-			     &tree_fd, err);
+	rc = sbx_mount_clone(source_fd, mount_flags(op->flags), op->kind != SBX_OP_MIRROR, &tree_fd,
+			     err);
 	if (rc < 0)
 		return rc;
 	if (S_ISDIR(st.st_mode))

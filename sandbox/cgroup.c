@@ -33,10 +33,7 @@ void sbx_cgroup_free(struct sbx_cgroup *cgroup)
 	free(cgroup);
 }
 
-void sbx_cgroup_freep(struct sbx_cgroup **cgroup)
-{
-	sbx_cgroup_free(*cgroup);
-}
+void sbx_cgroup_freep(struct sbx_cgroup **cgroup) { sbx_cgroup_free(*cgroup); }
 
 bool sbx_cgroup_remove(const struct sbx_cgroup *cgroup)
 {
@@ -122,10 +119,10 @@ int sbx_cgroup_part_open(const char *label, const char *mount_path, const char *
 			 struct sbx_err *err)
 {
 	static const struct sbx_cgroup_part empty = {
-		.dir_fd = -EBADF,
-		.join_fd = -EBADF,
-		.parent_fd = -EBADF,
-		.leave_fd = -EBADF,
+	    .dir_fd = -EBADF,
+	    .join_fd = -EBADF,
+	    .parent_fd = -EBADF,
+	    .leave_fd = -EBADF,
 	};
 	__attribute__((cleanup(part_done))) struct sbx_cgroup_part part = empty;
 	sbx_autostr struct sbx_str path = {0};

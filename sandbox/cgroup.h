@@ -29,7 +29,7 @@ struct sbx_cgroup_part {
 
 struct sbx_cgroup {
 	const struct sbx_cgroup_driver *driver;
-	char *name; /* of the directories */
+	char *name;	/* of the directories */
 	bool delegated; /* below where this process is, in directories that are the user's */
 	struct sbx_cgroup_part parts[SBX_CGROUP_MAX];
 	size_t n_parts;

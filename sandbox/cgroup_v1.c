@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup v1, written directly: one hierarchy per controller (Documentation/admin-guide/cgroup-v1). */
+/* cgroup v1, written directly: one hierarchy per controller (Documentation/admin-guide/cgroup-v1).
+ */
 #include "sandbox/cgroup.h"
 
 #include <errno.h>
@@ -162,8 +163,8 @@ static int v1_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, str
 }
 
 const struct sbx_cgroup_driver sbx_cgroup_v1 = {
-	.name = "cgroup v1",
-	.probe = v1_probe,
-	.delegated = v1_delegated,
-	.create = v1_create,
+    .name = "cgroup v1",
+    .probe = v1_probe,
+    .delegated = v1_delegated,
+    .create = v1_create,
 };

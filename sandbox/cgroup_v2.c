@@ -121,8 +121,8 @@ static int set_limits(const struct sbx_plan *plan, const struct sbx_cgroup_part 
 	if (rc == 0)
 		rc = set_or_max(part, "memory.high", plan->memory_high_bytes, err);
 	/* Without swap support in the kernel there is no such file, and nothing to limit. */
-	if (rc == 0 && (plan->swap_max_bytes != 0 ||
-			faccessat(part->dir_fd, "memory.swap.max", F_OK, 0) == 0))
+	if (rc == 0 &&
+	    (plan->swap_max_bytes != 0 || faccessat(part->dir_fd, "memory.swap.max", F_OK, 0) == 0))
 		rc = set_or_max(part, "memory.swap.max", plan->swap_max_bytes, err);
 	if (rc == 0)
 		rc = set_or_max(part, "pids.max", plan->tasks_max, err);
@@ -159,8 +159,8 @@ static int v2_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, str
 	rc = enable_controllers(parent.text, cpu, err);
 	if (rc < 0)
 		return rc;
-	rc = sbx_cgroup_part_open("unified", top, cgroup->name, "cgroup.procs",
-				  &cgroup->parts[0], err);
+	rc = sbx_cgroup_part_open("unified", top, cgroup->name, "cgroup.procs", &cgroup->parts[0],
+				  err);
 	if (rc < 0)
 		return rc;
 	cgroup->n_parts = 1;
@@ -168,8 +168,8 @@ static int v2_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, str
 }
 
 const struct sbx_cgroup_driver sbx_cgroup_v2 = {
-	.name = "cgroup v2",
-	.probe = v2_probe,
-	.delegated = v2_delegated,
-	.create = v2_create,
+    .name = "cgroup v2",
+    .probe = v2_probe,
+    .delegated = v2_delegated,
+    .create = v2_create,
 };

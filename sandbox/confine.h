@@ -59,8 +59,8 @@ int sbx_confine_filter(bool user_namespaces, struct sbx_err *err);
 
 /*
  * For the keeper, once it has opened all it needs: leaves CAP_KILL as its only capability
- * (none, if it is not root) and the calls listed in sandbox/filter_rules.c, makes it untraceable by its user. A
- * call that is not listed kills it: the keeper is the sandbox's first process, so the
+ * (none, if it is not root) and the calls listed in sandbox/filter_rules.c, makes it untraceable by
+ * its user. A call that is not listed kills it: the keeper is the sandbox's first process, so the
  * kernel ends the whole sandbox. Only a keeper that was taken over, or has a bug, comes
  * there; an error code instead could leave it spinning, a sandbox alive that nobody
  * looks after.

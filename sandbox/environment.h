@@ -8,8 +8,8 @@
 /* One variable of the user's environment store. */
 struct sbx_variable {
 	char *name;
-	char *value;	/* any bytes but NUL */
-	bool secret;	/* from [secret]: its value is never shown */
+	char *value; /* any bytes but NUL */
+	bool secret; /* from [secret]: its value is never shown */
 };
 
 /* All of them, in the order of the file. */

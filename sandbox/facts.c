@@ -72,10 +72,7 @@ void sbx_facts_free(struct sbx_facts *facts)
 	free(facts);
 }
 
-void sbx_facts_freep(struct sbx_facts **facts)
-{
-	sbx_facts_free(*facts);
-}
+void sbx_facts_freep(struct sbx_facts **facts) { sbx_facts_free(*facts); }
 
 /* Look at 'path' (absolute) below 'root_fd' and add what it is; absent paths add nothing. */
 static int probe_path(int root_fd, const char *path, struct sbx_fact_list *list)

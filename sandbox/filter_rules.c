@@ -169,8 +169,8 @@ const char *const sbx_filter_keeper_calls[] = {
     "signalfd4", "clock_gettime", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
     "restart_syscall",
     /* read, write, talk */
-    "accept", "accept4", "close", "close_range", "dup", "fcntl", "flock", "fstat", "getsockopt", "lseek",
-    "newfstatat", "read", "readv", "recvfrom", "recvmsg", "sendmsg", "sendto", "shutdown",
+    "accept", "accept4", "close", "close_range", "dup", "fcntl", "flock", "fstat", "getsockopt",
+    "lseek", "newfstatat", "read", "readv", "recvfrom", "recvmsg", "sendmsg", "sendto", "shutdown",
     "unlinkat", "write", "writev",
     /* processes */
     "kill", "pidfd_open", "pidfd_send_signal", "tgkill", "wait4", "waitid", "getegid", "geteuid",

@@ -19,11 +19,11 @@ int mount(const char *source, const char *target, const char *type, unsigned lon
 	  const void *data);
 int umount2(const char *target, int flags);
 
-#define FLAG_REC 16384		   /* MS_REC */
-#define FLAG_PRIVATE (1 << 18)	   /* MS_PRIVATE */
-#define FLAG_DETACH 2		   /* MNT_DETACH */
-#define FLAG_NOFOLLOW 8		   /* UMOUNT_NOFOLLOW */
-#define FLAG_RECURSIVE 0x8000U	   /* AT_RECURSIVE */
+#define FLAG_REC 16384	       /* MS_REC */
+#define FLAG_PRIVATE (1 << 18) /* MS_PRIVATE */
+#define FLAG_DETACH 2	       /* MNT_DETACH */
+#define FLAG_NOFOLLOW 8	       /* UMOUNT_NOFOLLOW */
+#define FLAG_RECURSIVE 0x8000U /* AT_RECURSIVE */
 
 static const char *hint(int code)
 {
@@ -55,9 +55,9 @@ int sbx_mount_clone(int source_fd, unsigned int flags, bool recursive, int *ret_
 		    struct sbx_err *err)
 {
 	const unsigned int depth = recursive ? FLAG_RECURSIVE : 0;
-	sbx_autoclose int fd = (int)syscall(SYS_open_tree, source_fd, "",
-					    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
-						    depth);
+	sbx_autoclose int fd =
+	    (int)syscall(SYS_open_tree, source_fd, "",
+			 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | depth);
 
 	if (fd < 0)
 		return sbx_fail(err, errno, "open_tree: %s%s", strerror(errno), hint(errno));
@@ -70,9 +70,8 @@ int sbx_mount_clone(int source_fd, unsigned int flags, bool recursive, int *ret_
 int sbx_mount_writable(int fd, int *ret_fd, struct sbx_err *err)
 {
 	struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY};
-	sbx_autoclose int tree_fd =
-		(int)syscall(SYS_open_tree, fd, "",
-			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	sbx_autoclose int tree_fd = (int)syscall(
+	    SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
 
 	if (tree_fd < 0)
 		return sbx_fail(err, errno, "open_tree: %s%s", strerror(errno), hint(errno));

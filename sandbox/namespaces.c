@@ -12,13 +12,13 @@ static const struct {
 	int flag;
 	const char *file;
 } kinds[SBX_NS_COUNT] = {
-	[SBX_NS_MNT] = {CLONE_NEWNS, "ns/mnt"},
-	[SBX_NS_PID] = {CLONE_NEWPID, "ns/pid_for_children"},
-	[SBX_NS_IPC] = {CLONE_NEWIPC, "ns/ipc"},
-	[SBX_NS_UTS] = {CLONE_NEWUTS, "ns/uts"},
-	[SBX_NS_CGROUP] = {CLONE_NEWCGROUP, "ns/cgroup"},
-	[SBX_NS_NET] = {CLONE_NEWNET, "ns/net"},
-	[SBX_NS_USER] = {CLONE_NEWUSER, "ns/user"},
+    [SBX_NS_MNT] = {CLONE_NEWNS, "ns/mnt"},
+    [SBX_NS_PID] = {CLONE_NEWPID, "ns/pid_for_children"},
+    [SBX_NS_IPC] = {CLONE_NEWIPC, "ns/ipc"},
+    [SBX_NS_UTS] = {CLONE_NEWUTS, "ns/uts"},
+    [SBX_NS_CGROUP] = {CLONE_NEWCGROUP, "ns/cgroup"},
+    [SBX_NS_NET] = {CLONE_NEWNET, "ns/net"},
+    [SBX_NS_USER] = {CLONE_NEWUSER, "ns/user"},
 };
 
 int sbx_namespaces_read(int proc_self_fd, struct sbx_namespaces *ret, struct sbx_err *err)
@@ -42,9 +42,9 @@ int sbx_namespaces_verify(const struct sbx_namespaces *before, const struct sbx_
 {
 	for (int i = 0; i < SBX_NS_COUNT; i++) {
 		bool joined = (flags & kinds[i].flag) != 0;
-		bool right = joined ? now->inode[i] == wanted->inode[i] &&
-					      now->inode[i] != before->inode[i]
-				    : now->inode[i] == before->inode[i];
+		bool right =
+		    joined ? now->inode[i] == wanted->inode[i] && now->inode[i] != before->inode[i]
+			   : now->inode[i] == before->inode[i];
 
 		if (!right)
 			return sbx_fail(err, EXDEV, "the %s namespace after joining is not %s",

@@ -37,7 +37,8 @@ static bool owned_by_root(const struct stat *st, uid_t owner)
 	return st->st_uid == 0 || st->st_uid == owner;
 }
 
-/* Can nobody but root replace what root has put into this directory? Sticky ones like /tmp count. */
+/* Can nobody but root replace what root has put into this directory? Sticky ones like /tmp count.
+ */
 static bool directory_is_safe(const struct stat *st, uid_t owner)
 {
 	return owned_by_root(st, owner) &&
@@ -129,7 +130,8 @@ static int walk_step(struct walk *walk)
 	/* ".." out of a directory that somebody may move leads wherever that somebody likes. */
 	if (strcmp(name, "..") == 0 && walk->distrusted)
 		return -ELOOP;
-	/* In a shared directory like /tmp, what is not root's may be moved by whom it belongs to. */
+	/* In a shared directory like /tmp, what is not root's may be moved by whom it belongs to.
+	 */
 	if (!directory_is_safe(&here, walk->owner) ||
 	    ((here.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !owned_by_root(&there, walk->owner)))
 		walk->distrusted = true;
@@ -253,7 +255,7 @@ int sbx_path_make_file(int root_fd, const char *path, int *ret_fd, struct sbx_er
 	fd = open_beneath(parent_fd, slash + 1, O_PATH | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT) {
 		sbx_autoclose int made =
-			openat(parent_fd, slash + 1, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+		    openat(parent_fd, slash + 1, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 
 		if (made < 0)
 			return sbx_fail(err, errno, "make '%s': %s", path, strerror(errno));

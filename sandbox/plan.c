@@ -83,15 +83,14 @@ static char *borrow(const char *text)
 
 static void add_directory(struct builder *b, const char *target, mode_t mode)
 {
-	add_op(b, (struct sbx_op){
-			  .kind = SBX_OP_DIRECTORY, .target = borrow(target), .mode = mode});
+	add_op(b,
+	       (struct sbx_op){.kind = SBX_OP_DIRECTORY, .target = borrow(target), .mode = mode});
 }
 
 static void add_symlink(struct builder *b, const char *target, const char *text)
 {
-	add_op(b, (struct sbx_op){.kind = SBX_OP_SYMLINK,
-				  .target = borrow(target),
-				  .text = borrow(text)});
+	add_op(b, (struct sbx_op){
+		      .kind = SBX_OP_SYMLINK, .target = borrow(target), .text = borrow(text)});
 }
 
 static void add_file(struct builder *b, const char *target, const char *text)
@@ -169,7 +168,8 @@ static void add_etc_of_image(struct builder *b)
 	for (size_t i = 0; i < image->n_entries; i++) {
 		const struct sbx_fact *fact = &image->entries[i];
 
-		/* Checked here too, so that no mistake in looking at a machine shows /etc/shadow. */
+		/* Checked here too, so that no mistake in looking at a machine shows /etc/shadow.
+		 */
 		if (!sbx_view_etc_allows(fact->path) || from_host(fact->path))
 			continue;
 		switch (fact->kind) {
@@ -253,7 +253,8 @@ static void add_var_and_tmp(struct builder *b)
 	add_symlink(b, "/var/run", "/run");
 	add_symlink(b, "/var/lock", "/run/lock");
 	add_directory(b, "/run/lock", 0755);
-	(void)snprintf(runtime_dir, sizeof(runtime_dir), "/run/user/%u", b->identity->uid); /* fits */
+	(void)snprintf(runtime_dir, sizeof(runtime_dir), "/run/user/%u",
+		       b->identity->uid); /* fits */
 	add_op(b, (struct sbx_op){.kind = SBX_OP_TMPFS,
 				  .target = runtime_dir,
 				  .mode = 0700,
@@ -285,9 +286,8 @@ static void add_dev(struct builder *b)
 
 static void add_kernel(struct builder *b)
 {
-	add_op(b, (struct sbx_op){.kind = SBX_OP_PROC,
-				  .target = borrow("/proc"),
-				  .flags = SBX_OP_NOEXEC});
+	add_op(b, (struct sbx_op){
+		      .kind = SBX_OP_PROC, .target = borrow("/proc"), .flags = SBX_OP_NOEXEC});
 	add_directory(b, "/sys", 0755);
 	for (size_t i = 0; sbx_view_sys[i] != NULL; i++) {
 		if (host_fact(b, sbx_view_sys[i]) != NULL)
@@ -357,7 +357,8 @@ static void add_pocket(struct builder *b)
 		add_to_pocket(b, "/dev/log", SBX_INSIDE_POCKET "/devlog");
 		add_symlink(b, "/dev/log", SBX_INSIDE_POCKET "/devlog");
 	}
-	/* Through these a later login renews /etc/resolv.conf (refresh.c) and names its terminal. */
+	/* Through these a later login renews /etc/resolv.conf (refresh.c) and names its terminal.
+	 */
 	add_mirror(b, "/etc", SBX_INSIDE_POCKET "/etc");
 	add_mirror(b, "/dev", SBX_INSIDE_POCKET "/dev");
 }
@@ -436,12 +437,11 @@ static void copy_settings(struct builder *b)
 	plan->hostname = copy_or_null(b, SBX_HOSTNAME);
 	plan->user = copy_or_null(b, b->identity->name);
 	plan->shell = copy_or_null(
-		b, sbx_plan_shell(policy, sbx_fact_find(&b->facts->image, SBX_SHELL_DEFAULT) !=
-						  NULL));
+	    b, sbx_plan_shell(policy, sbx_fact_find(&b->facts->image, SBX_SHELL_DEFAULT) != NULL));
 	plan->ids.uid = b->identity->uid;
 	plan->ids.gid = b->identity->gid;
-	plan->namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-			   CLONE_NEWCGROUP;
+	plan->namespaces =
+	    CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 	if (b->facts->unprivileged)
 		plan->namespaces |= CLONE_NEWUSER;
 	if (policy->network == SBX_NETWORK_NONE)
@@ -510,7 +510,4 @@ void sbx_plan_free(struct sbx_plan *plan)
 	free(plan);
 }
 
-void sbx_plan_freep(struct sbx_plan **plan)
-{
-	sbx_plan_free(*plan);
-}
+void sbx_plan_freep(struct sbx_plan **plan) { sbx_plan_free(*plan); }

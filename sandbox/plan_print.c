@@ -100,9 +100,9 @@ static void print_namespaces(const struct sbx_plan *plan, struct sbx_str *out)
 		int flag;
 		const char *name;
 	} names[] = {
-		{CLONE_NEWUSER, "user"}, {CLONE_NEWNS, "mnt"},	      {CLONE_NEWPID, "pid"},
-		{CLONE_NEWIPC, "ipc"},	 {CLONE_NEWUTS, "uts"},	      {CLONE_NEWCGROUP, "cgroup"},
-		{CLONE_NEWNET, "net"},
+	    {CLONE_NEWUSER, "user"}, {CLONE_NEWNS, "mnt"},  {CLONE_NEWPID, "pid"},
+	    {CLONE_NEWIPC, "ipc"},   {CLONE_NEWUTS, "uts"}, {CLONE_NEWCGROUP, "cgroup"},
+	    {CLONE_NEWNET, "net"},
 	};
 
 	sbx_str_add(out, "namespaces:");

@@ -27,17 +27,17 @@ enum sbx_landlock {
 
 /* One more path that is visible inside. */
 struct sbx_folder {
-	char *source;	/* absolute host path */
-	char *target;	/* absolute path inside; equal to source unless SRC:DST was given */
+	char *source; /* absolute host path */
+	char *target; /* absolute path inside; equal to source unless SRC:DST was given */
 	bool read_only;
-	bool optional;	/* leading '?': skipped when the source does not exist */
+	bool optional; /* leading '?': skipped when the source does not exist */
 };
 
 struct sbx_policy {
-	char *workspace; /* absolute host path, %u already expanded */
-	char *home;	 /* where the workspace appears inside; absolute */
-	char *root;	 /* "/" or the image directory that provides /usr, /etc, ... */
-	char *shell;	 /* real shell; absolute */
+	char *workspace;	    /* absolute host path, %u already expanded */
+	char *home;		    /* where the workspace appears inside; absolute */
+	char *root;		    /* "/" or the image directory that provides /usr, /etc, ... */
+	char *shell;		    /* real shell; absolute */
 	struct sbx_folder *folders; /* in the order of the file */
 	size_t n_folders;
 	uint64_t memory_max_bytes;

@@ -101,8 +101,7 @@ int sbx_message_receive(int socket_fd, void *message, size_t n_bytes, int *fds, 
 		      &n_fds);
 	if (rc == 0 && n == 0)
 		rc = -ECONNRESET;
-	if (rc == 0 &&
-	    ((size_t)n != n_bytes || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0))
+	if (rc == 0 && ((size_t)n != n_bytes || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0))
 		rc = -EBADMSG;
 	if (rc < 0) {
 		close_all(taken, n_fds);

@@ -26,9 +26,9 @@
 
 enum sbx_request_kind {
 	SBX_REQUEST_ENTER = 1,
-	SBX_REQUEST_LEAVE = 2, /* the session is over although its process lives on */
-	SBX_REQUEST_STOP = 3,  /* end the sandbox: TERM, wait grace_ms, KILL */
-	SBX_REQUEST_HOLD = 4,  /* stay without sessions, until STOP */
+	SBX_REQUEST_LEAVE = 2,	  /* the session is over although its process lives on */
+	SBX_REQUEST_STOP = 3,	  /* end the sandbox: TERM, wait grace_ms, KILL */
+	SBX_REQUEST_HOLD = 4,	  /* stay without sessions, until STOP */
 	SBX_REQUEST_DESCRIBE = 5, /* what the session is: 'origin' */
 	SBX_REQUEST_STATUS = 6,	  /* answered by a struct sbx_status_reply */
 	SBX_REQUEST_SESSION = 7,  /* answered by a struct sbx_session_reply */
@@ -37,8 +37,8 @@ enum sbx_request_kind {
 struct sbx_request {
 	uint32_t magic;
 	uint32_t kind;
-	uint64_t grace_ms; /* STOP */
-	uint64_t after;	   /* SESSION: the next one whose number is above */
+	uint64_t grace_ms;	  /* STOP */
+	uint64_t after;		  /* SESSION: the next one whose number is above */
 	struct sbx_origin origin; /* DESCRIBE */
 };
 

@@ -43,10 +43,7 @@ void sbx_refresh_free(struct sbx_refresh *refresh)
 	free(refresh);
 }
 
-void sbx_refresh_freep(struct sbx_refresh **refresh)
-{
-	sbx_refresh_free(*refresh);
-}
+void sbx_refresh_freep(struct sbx_refresh **refresh) { sbx_refresh_free(*refresh); }
 
 static int take_host_file(struct sbx_refresh *refresh, int which, const char *path,
 			  const char *suffix, struct sbx_err *err)
@@ -62,8 +59,7 @@ static bool default_shell_present(const struct sbx_policy *policy)
 	sbx_autoclose int root_fd = open(policy->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sbx_autoclose int fd = -EBADF;
 
-	return root_fd >= 0 &&
-	       sbx_path_open_in(root_fd, SBX_SHELL_DEFAULT, O_PATH, &fd, NULL) == 0;
+	return root_fd >= 0 && sbx_path_open_in(root_fd, SBX_SHELL_DEFAULT, O_PATH, &fd, NULL) == 0;
 }
 
 static int make_accounts(struct sbx_refresh *refresh, const struct sbx_policy *policy,

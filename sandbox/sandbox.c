@@ -11,10 +11,7 @@
 
 #define LOCK_TIMEOUT_MS 60000
 
-static bool no_keeper(int rc)
-{
-	return rc == -ENOENT || rc == -ECONNREFUSED || rc == -ECONNRESET;
-}
+static bool no_keeper(int rc) { return rc == -ENOENT || rc == -ECONNREFUSED || rc == -ECONNRESET; }
 
 static int start(const struct sbx_policy *policy, const struct sbx_identity *identity,
 		 const struct sbx_state *state, const char *keeper_path, struct sbx_err *err)

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <inttypes.h>
 #include <linux/nsfs.h>
 #include <poll.h>
@@ -38,10 +37,7 @@ void sbx_session_free(struct sbx_session *session)
 	free(session);
 }
 
-void sbx_session_freep(struct sbx_session **session)
-{
-	sbx_session_free(*session);
-}
+void sbx_session_freep(struct sbx_session **session) { sbx_session_free(*session); }
 
 static int connect_control(const struct sbx_state *state, int *ret_fd, struct sbx_err *err)
 {
@@ -60,8 +56,8 @@ static int connect_control(const struct sbx_state *state, int *ret_fd, struct sb
 	if (length < 0 || (size_t)length >= sizeof(address.sun_path))
 		return sbx_fail(err, ENAMETOOLONG, "socket address");
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return sbx_fail(err, errno, "connect to '%s/" SBX_CONTROL_NAME "': %s",
-				state->path, strerror(errno));
+		return sbx_fail(err, errno, "connect to '%s/" SBX_CONTROL_NAME "': %s", state->path,
+				strerror(errno));
 	*ret_fd = sbx_take_fd(&fd);
 	return 0;
 }
@@ -96,8 +92,7 @@ int sbx_session_connect(const struct sbx_state *state, int *ret_fd, struct sbx_e
 
 static int ask(int control_fd, int *ret_fds, size_t *ret_n_fds, struct sbx_reply *ret_reply)
 {
-	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC,
-					    .kind = SBX_REQUEST_ENTER};
+	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC, .kind = SBX_REQUEST_ENTER};
 	sbx_autoclose int own_pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	int rc;
 
@@ -153,8 +148,7 @@ int sbx_session_enter(const struct sbx_state *state, struct sbx_session **ret_se
 	return 0;
 }
 
-static int join_namespaces(const struct sbx_session *session, int proc_self_fd,
-			   struct sbx_err *err)
+static int join_namespaces(const struct sbx_session *session, int proc_self_fd, struct sbx_err *err)
 {
 	struct sbx_namespaces before;
 	struct sbx_namespaces now;
@@ -164,7 +158,8 @@ static int join_namespaces(const struct sbx_session *session, int proc_self_fd,
 		return rc;
 	if (setns(session->keeper_pidfd, session->namespaces) < 0)
 		return sbx_fail(err, errno, "setns: %s%s", strerror(errno),
-				errno == ESRCH ? " (the sandbox has just ended; log in again)" : "");
+				errno == ESRCH ? " (the sandbox has just ended; log in again)"
+					       : "");
 	rc = sbx_namespaces_read(proc_self_fd, &now, err);
 	if (rc < 0)
 		return rc;
@@ -273,8 +268,8 @@ int sbx_session_join(const struct sbx_session *session, const struct sbx_confine
 {
 	const bool as_user = (session->namespaces & CLONE_NEWUSER) != 0;
 	/* A root process keeps its own capabilities: sshd or su needs them to become the user. */
-	const struct sbx_confine_expected expected = {
-		.capabilities = as_user ? 0 : SBX_CAPABILITIES_ANY};
+	const struct sbx_confine_expected expected = {.capabilities =
+							  as_user ? 0 : SBX_CAPABILITIES_ANY};
 	sbx_autoclose int proc_self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int rc;
 
@@ -297,9 +292,8 @@ int sbx_session_join(const struct sbx_session *session, const struct sbx_confine
 
 void sbx_session_describe(const struct sbx_session *session, const struct sbx_origin *origin)
 {
-	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC,
-					    .kind = SBX_REQUEST_DESCRIBE,
-					    .origin = *origin};
+	const struct sbx_request request = {
+	    .magic = SBX_PROTOCOL_MAGIC, .kind = SBX_REQUEST_DESCRIBE, .origin = *origin};
 
 	(void)sbx_message_send(session->control_fd, &request, sizeof(request), NULL, 0);
 }
@@ -317,8 +311,7 @@ bool sbx_session_ended(const struct sbx_session *session)
 
 void sbx_session_leave(struct sbx_session *session)
 {
-	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC,
-					    .kind = SBX_REQUEST_LEAVE};
+	const struct sbx_request request = {.magic = SBX_PROTOCOL_MAGIC, .kind = SBX_REQUEST_LEAVE};
 
 	/* If it cannot be told, it will see. */
 	(void)sbx_message_send(session->control_fd, &request, sizeof(request), NULL, 0);

@@ -38,14 +38,14 @@ int sbx_session_enter(const struct sbx_state *state, struct sbx_session **ret_se
 
 /* How strictly the calling process is to be confined when it joins. */
 struct sbx_confinement {
-	bool user_namespaces;	    /* allowed */
+	bool user_namespaces; /* allowed */
 	enum sbx_landlock landlock;
 };
 
 /*
  * Move the calling process, which must have one thread and be root or else the user whose
- * sandbox was made without root, into the sandbox, confine it and check the result. There is no way back: after a failure
- * the process is fit for nothing but ending.
+ * sandbox was made without root, into the sandbox, confine it and check the result. There is no way
+ * back: after a failure the process is fit for nothing but ending.
  *
  * In order: the cgroup (reachable from the host's view only), capabilities (libcap-ng
  * needs the host's /proc), the namespaces, a check that they are the keeper's, and

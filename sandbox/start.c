@@ -35,8 +35,8 @@ struct start {
 	const struct sbx_state *state;
 	const struct sbx_cgroup *cgroup;
 	const struct sbx_sources *sources; /* NULL: the plan has no user namespace */
-	int keeper_fd; /* the program, opened in the host's view */
-	int status_fd; /* our end; a struct sbx_err goes out on it */
+	int keeper_fd;			   /* the program, opened in the host's view */
+	int status_fd;			   /* our end; a struct sbx_err goes out on it */
 };
 
 /* ------------------------------------------------------------------ in PID 1 */
@@ -178,7 +178,8 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The caller's standard streams are somebody's terminal or ssh channel: a keeper must not hold them. */
+/* The caller's standard streams are somebody's terminal or ssh channel: a keeper must not hold
+ * them. */
 static int detach_stdio(struct sbx_err *err)
 {
 	sbx_autoclose int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -280,7 +281,8 @@ static int launch(const struct start *start, struct sbx_err *err)
 	if (rc < 0)
 		return rc;
 	prefer_others_for_oom();
-	/* An anonymous keyring instead of the caller's; kernels without keyrings have none to leak. */
+	/* An anonymous keyring instead of the caller's; kernels without keyrings have none to leak.
+	 */
 	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	/* Before unshare(2): the cgroup a process is in then becomes the namespace's root. */
 	rc = enter_cgroup(start->cgroup, err);

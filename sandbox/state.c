@@ -24,12 +24,10 @@ void sbx_state_free(struct sbx_state *state)
 	free(state);
 }
 
-void sbx_state_freep(struct sbx_state **state)
-{
-	sbx_state_free(*state);
-}
+void sbx_state_freep(struct sbx_state **state) { sbx_state_free(*state); }
 
-/* Make and open a directory that only 'owner' can enter; what it is is checked on what was opened. */
+/* Make and open a directory that only 'owner' can enter; what it is is checked on what was opened.
+ */
 static int open_private(int dirfd, const char *name, uid_t owner, int *ret_fd, struct sbx_err *err)
 {
 	sbx_autoclose int fd = -EBADF;
@@ -71,8 +69,8 @@ int sbx_state_open(const char *base, const char *user, uid_t owner, struct sbx_s
 	rc = open_private(base_fd, user, owner, &state->dir_fd, err);
 	if (rc < 0)
 		return rc;
-	state->lock_fd = openat(state->dir_fd, SBX_LOCK_NAME,
-				O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	state->lock_fd =
+	    openat(state->dir_fd, SBX_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (state->lock_fd < 0)
 		return sbx_fail(err, errno, "open '%s/" SBX_LOCK_NAME "': %s", state->path,
 				strerror(errno));

@@ -87,7 +87,7 @@ int sbx_terminal_put(const struct sbx_terminal *terminal, struct sbx_err *err)
 		return 0;
 	/* /dev is read-only; the pocket holds a writable mount of the same directory. */
 	(void)snprintf(in_pocket, sizeof(in_pocket), SBX_INSIDE_POCKET "/dev/%s",
-		       terminal->name);				      /* fits */
+		       terminal->name);					   /* fits */
 	(void)snprintf(in_dev, sizeof(in_dev), "/dev/%s", terminal->name); /* fits */
 	made_fd = open(in_pocket, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (made_fd < 0)
@@ -102,7 +102,4 @@ int sbx_terminal_put(const struct sbx_terminal *terminal, struct sbx_err *err)
 	return sbx_mount_attach(terminal->tree_fd, target_fd, err);
 }
 
-void sbx_terminal_done(struct sbx_terminal *terminal)
-{
-	sbx_closep(&terminal->tree_fd);
-}
+void sbx_terminal_done(struct sbx_terminal *terminal) { sbx_closep(&terminal->tree_fd); }

@@ -16,7 +16,10 @@ struct sbx_terminal {
 	char name[32]; /* in /dev, "host-pts-5" for /dev/pts/5 */
 };
 
-#define SBX_TERMINAL_NONE {.tree_fd = -EBADF, .name = ""}
+#define SBX_TERMINAL_NONE                                                                          \
+	{                                                                                          \
+		.tree_fd = -EBADF, .name = ""                                                      \
+	}
 
 /*
  * In the host's view: the terminal of a pty that this process has made, else the one

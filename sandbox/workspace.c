@@ -33,16 +33,13 @@ static int copy_bytes(int from_fd, int to_fd)
 }
 
 /* After a power cut the workspace is either not there yet or whole. */
-static int finish(int fd, int rc)
-{
-	return rc == 0 && fsync(fd) < 0 ? -errno : rc;
-}
+static int finish(int fd, int rc) { return rc == 0 && fsync(fd) < 0 ? -errno : rc; }
 
 static int copy_file(int from_dir, int to_dir, const char *name, const struct stat *st,
 		     const struct owner *owner)
 {
 	sbx_autoclose int from_fd =
-		openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	    openat(from_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	sbx_autoclose int to_fd = -EBADF;
 
 	if (from_fd < 0)
@@ -78,7 +75,7 @@ static int copy_directory(int from_dir, int to_dir, const char *name, const stru
 			  const struct owner *owner, int depth)
 {
 	sbx_autoclose int from_fd =
-		openat(from_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	    openat(from_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	sbx_autoclose int to_fd = -EBADF;
 
 	if (from_fd < 0)
@@ -201,7 +198,8 @@ static int make_workspace(const char *path, const char *skel, const struct owner
 	const char *name;
 	int rc;
 
-	/* The default parent is made by the installation; on a machine set up by hand it may lack. */
+	/* The default parent is made by the installation; on a machine set up by hand it may lack.
+	 */
 	if (strncmp(path, SBX_WORKSPACE_ROOT "/", sizeof(SBX_WORKSPACE_ROOT)) == 0 &&
 	    mkdir(SBX_WORKSPACE_ROOT, 0711) < 0 && errno != EEXIST)
 		return sbx_fail(err, errno, "make '" SBX_WORKSPACE_ROOT "': %s", strerror(errno));
@@ -210,10 +208,11 @@ static int make_workspace(const char *path, const char *skel, const struct owner
 		return sbx_wrap(err, rc, "make workspace '%s'", path);
 	/* Whoever owns the parent could put another directory in the new one's place meanwhile. */
 	if (fstat(parent_fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid()))
-		return sbx_fail(err, EPERM,
-				"workspace '%s' does not exist, and its parent is not root's; make it "
-				"as its user",
-				path);
+		return sbx_fail(
+		    err, EPERM,
+		    "workspace '%s' does not exist, and its parent is not root's; make it "
+		    "as its user",
+		    path);
 	sbx_str_addf(&temporary, ".%s" TEMPORARY_SUFFIX, name);
 	if (temporary.rc < 0)
 		return sbx_fail(err, ENOMEM, "make '%s': %s", path, strerror(ENOMEM));
