@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #define OWN_MAX 16
@@ -185,13 +186,13 @@ int sbx_parse_seconds(const char *text, unsigned long long *ret_ms)
 	size_t whole = point == NULL ? strlen(text) : (size_t)(point - text);
 	char digits[16] = "";
 	char decimals[] = "000";
-	uint64_t s;
-	uint64_t ms;
+	uint64_t s = 0;
+	uint64_t ms = 0;
 	int rc;
 
 	if (whole == 0 || whole >= sizeof(digits))
 		return whole == 0 ? -EINVAL : -ERANGE;
-	memcpy(digits, text, whole);
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)whole, text); /* fits */
 	if (point != NULL) {
 		const size_t n = strlen(point + 1);
 

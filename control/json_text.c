@@ -19,9 +19,12 @@ void sbx_base64_add(struct sbx_str *out, const char *bytes, size_t n_bytes)
 		const uint32_t three = (uint32_t)in[i] << 16 |
 				       (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
 				       (left > 2 ? (uint32_t)in[i + 2] : 0);
-		const char four[] = {digits[three >> 18], digits[three >> 12 & 63],
-				     left > 1 ? digits[three >> 6 & 63] : '=',
-				     left > 2 ? digits[three & 63] : '='};
+		char four[] = {digits[three >> 18], digits[three >> 12 & 63], '=', '='};
+
+		if (left > 1)
+			four[2] = digits[three >> 6 & 63];
+		if (left > 2)
+			four[3] = digits[three & 63];
 
 		sbx_str_addn(out, four, sizeof(four));
 	}

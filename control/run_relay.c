@@ -22,7 +22,7 @@
  * everything else, the timeout among it, when the caller does not read.
  */
 #define WRITE_BYTES 4096
-#define DRAIN_BYTES (128 * 1024) /* what may be in a pipe or terminal when the command has ended   \
+#define DRAIN_BYTES ((size_t)128 * 1024) /* what may be in a pipe or terminal when the command has ended   \
 				  */
 #define DRAIN_TERMINAL_MS 100	 /* its output arrives a moment later */
 #define TIMEOUT_GRACE_MS 500	 /* TERM to KILL */

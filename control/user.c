@@ -35,7 +35,7 @@ int sbx_user_load(const char *name, const struct sbx_verb_options *options,
 		  struct sbx_user *ret_user, struct sbx_err *err)
 {
 	sbx_autouser struct sbx_user user = {0};
-	enum sbx_enrolment enrolment;
+	enum sbx_enrolment enrolment = SBX_NOT_ENROLLED;
 	int rc;
 
 	if (geteuid() != 0)

@@ -301,6 +301,42 @@ static int host_path(int fd, struct sbx_str *out)
 	return out->rc;
 }
 
+/* Cut the last component off 'head', which becomes "." when none is left. */
+static int cut_last(char **head, size_t *length)
+{
+	while (*length > 0 && (*head)[*length - 1] != '/')
+		(*length)--;
+	if (*length > 0) {
+		(*head)[*length] = '\0';
+		return 0;
+	}
+	free(*head);
+	*head = strdup(".");
+	return *head == NULL ? -ENOMEM : 0;
+}
+
+static void cut_slashes(char *head, size_t *length)
+{
+	while (*length > 0 && head[*length - 1] == '/')
+		(*length)--;
+	head[*length] = '\0';
+}
+
+/* The path of 'fd' on the host, and behind it the 'rest' that does not exist yet. */
+static int host_path_and(int fd, const char *rest, struct sbx_str *out)
+{
+	struct stat st;
+	int rc;
+
+	rest += strspn(rest, "/");
+	if (*rest != '\0' && (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return -ENOTDIR;
+	rc = host_path(fd, out);
+	if (rc == 0 && *rest != '\0')
+		sbx_str_addf(out, "/%s", rest);
+	return rc < 0 ? rc : out->rc;
+}
+
 /* As much of the path as exists, resolved; then the rest as given. */
 static int resolve(int workspace_fd, const char *relative, struct sbx_str *out)
 {
@@ -314,37 +350,18 @@ static int resolve(int workspace_fd, const char *relative, struct sbx_str *out)
 		struct stat st;
 		int rc;
 
-		if (fd >= 0) {
-			const char *rest = relative + length;
-
-			rest += strspn(rest, "/");
-			if (*rest != '\0' && (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)))
-				return -ENOTDIR;
-			rc = host_path(fd, out);
-			if (rc == 0 && *rest != '\0')
-				sbx_str_addf(out, "/%s", rest);
-			return rc < 0 ? rc : out->rc;
-		}
+		if (fd >= 0)
+			return host_path_and(fd, relative + length, out);
 		if (fd != -ENOENT || strcmp(head, ".") == 0)
 			return fd;
-		/* A link that leads nowhere is not nothing: what is made there would be elsewhere.
-		 */
-		while (length > 0 && head[length - 1] == '/')
-			length--;
-		head[length] = '\0';
+		/* A link that leads nowhere is not nothing: what is made would be elsewhere. */
+		cut_slashes(head, &length);
 		if (fstatat(workspace_fd, head, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISLNK(st.st_mode))
 			return -ELOOP;
-		while (length > 0 && head[length - 1] != '/')
-			length--;
-		if (length == 0) {
-			free(head);
-			head = strdup(".");
-			if (head == NULL)
-				return -ENOMEM;
-		} else {
-			head[length] = '\0';
-		}
+		rc = cut_last(&head, &length);
+		if (rc < 0)
+			return rc;
 	}
 }
 

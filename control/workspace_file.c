@@ -143,7 +143,7 @@ int sbx_workspace_openat(int workspace_fd, const char *relative, int flags)
 
 /* ------------------------------------------------------------------------ being the user */
 
-static int become(const struct sbx_identity *who, struct sbx_err *err)
+static int become(const struct sbx_identity *who, pid_t parent, struct sbx_err *err)
 {
 	sbx_autofree gid_t *gids = calloc(who->n_groups + 1, sizeof(*gids));
 
@@ -158,16 +158,23 @@ static int become(const struct sbx_identity *who, struct sbx_err *err)
 		return sbx_fail(err, errno, "become %s: %s", who->name, strerror(errno));
 	if (geteuid() != who->uid || getegid() != who->gid)
 		return sbx_fail(err, EPERM, "become %s: not done", who->name);
+	/*
+	 * If sbxctl is killed, its caller most likely is, too, and the end of standard input is
+	 * not the end of the file. Only now: the change of the uid would clear it.
+	 */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+		return sbx_fail(err, ECANCELED, "sbxctl has been killed");
 	return 0;
 }
 
-static int work_as_user(const struct sbx_workspace_job *job, int workspace_fd, const char *relative)
+static int work_as_user(const struct sbx_workspace_job *job, pid_t parent, int workspace_fd,
+			const char *relative)
 {
 	struct sbx_err err = {0};
 	int status;
 
 	(void)umask(022); /* the caller's may be anything */
-	if (become(job->user->identity, &err) < 0) {
+	if (become(job->user->identity, parent, &err) < 0) {
 		sbx_complain(job->verb, "%s", err.msg);
 		return SBX_EXIT_FAILED;
 	}
@@ -217,6 +224,7 @@ int sbx_workspace_run(const struct sbx_workspace_job *job)
 	sbx_autoclose int workspace_fd = -EBADF;
 	const char *relative;
 	struct sbx_err err = {0};
+	const pid_t parent = getpid();
 	pid_t pid;
 	int rc = sbx_workspace_relative(job->user->policy, job->path, &relative, &err);
 
@@ -228,7 +236,7 @@ int sbx_workspace_run(const struct sbx_workspace_job *job)
 	}
 	pid = fork();
 	if (pid == 0)
-		_exit(work_as_user(job, workspace_fd, relative));
+		_exit(work_as_user(job, parent, workspace_fd, relative));
 	if (pid < 0) {
 		sbx_complain(job->verb, "fork: %s", strerror(errno));
 		return SBX_EXIT_FAILED;

@@ -228,7 +228,7 @@ int sbx_workspace_write(int workspace_fd, const char *relative, int from_fd, str
 	__attribute__((cleanup(place_done))) struct place place = {.parent_fd = -EBADF};
 	char temporary[40];
 	uint64_t random;
-	mode_t mode;
+	mode_t mode = 0;
 	int rc = find_place(workspace_fd, relative, &place);
 
 	for (int links = 0; rc == 0; links++) {

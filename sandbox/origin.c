@@ -8,7 +8,9 @@ static char harmless(char byte)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789._-:/@%+[],";
 
-	return memchr(allowed, byte, sizeof(allowed) - 1) != NULL ? byte : '?';
+	if (memchr(allowed, byte, sizeof(allowed) - 1) == NULL)
+		return '?';
+	return byte;
 }
 
 void sbx_origin_set(char *field, size_t size, const char *text)

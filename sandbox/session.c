@@ -109,7 +109,7 @@ int sbx_session_enter(const struct sbx_state *state, struct sbx_session **ret_se
 		      struct sbx_err *err)
 {
 	__attribute__((cleanup(sbx_session_freep))) struct sbx_session *session = NULL;
-	struct sbx_reply reply;
+	struct sbx_reply reply = {0};
 	int fds[SBX_REPLY_FDS_MAX];
 	size_t n_fds = 0;
 	int rc;

@@ -93,7 +93,7 @@ static int ask_keeper(struct sbx_status *status, struct sbx_err *err)
 {
 	struct sbx_status_reply reply;
 	int fds[SBX_REPLY_FDS_MAX];
-	size_t n_fds;
+	size_t n_fds = 0;
 	int rc =
 	    ask(status->control_fd, SBX_REQUEST_STATUS, 0, &reply, sizeof(reply), fds, &n_fds, err);
 
@@ -143,7 +143,7 @@ static int ask_sessions(struct sbx_status *status, struct sbx_err *err)
 
 	for (;;) {
 		int fds[SBX_REPLY_FDS_MAX];
-		size_t n_fds;
+		size_t n_fds = 0;
 		pid_t pid = 0;
 		int rc = ask(status->control_fd, SBX_REQUEST_SESSION, after, &reply, sizeof(reply),
 			     fds, &n_fds, err);
