@@ -64,7 +64,7 @@ static void make_grammar(const struct sbx_option *own, struct grammar *ret)
 	*letter++ = 'h';
 	for (; n < N_COMMON; n++)
 		ret->options[n] = common_options[n];
-	for (int i = 0; own[i].name != NULL && i < OWN_MAX; i++, n++) {
+	for (int i = 0; i < OWN_MAX && own[i].name != NULL; i++, n++) {
 		ret->options[n] = (struct option){
 		    .name = own[i].name,
 		    .has_arg = own[i].argument == NULL ? no_argument : required_argument,

@@ -77,7 +77,7 @@ static int compare(const void *a, const void *b) { return *(const int *)a - *(co
 /* Close all descriptors above 2 but these: the caller of sbxctl may have left any open. */
 static void close_others(const int *fds, size_t n_fds)
 {
-	int keep[KEEP_MAX];
+	int keep[KEEP_MAX] = {0};
 	size_t n = 0;
 	unsigned int from = STDERR_FILENO + 1;
 
@@ -306,12 +306,13 @@ static void describe(const struct sbx_run *run, const struct sbx_session *sessio
 {
 	struct sbx_origin origin = {0};
 	char caller[sizeof(origin.by)];
+	char tty[sizeof(origin.tty)];
 
 	sbx_user_caller(caller, sizeof(caller));
 	sbx_origin_set(origin.service, sizeof(origin.service), "exec");
 	sbx_origin_set(origin.by, sizeof(origin.by), caller);
-	if (run->terminal && isatty(STDIN_FILENO))
-		sbx_origin_set(origin.tty, sizeof(origin.tty), ttyname(STDIN_FILENO));
+	if (run->terminal && ttyname_r(STDIN_FILENO, tty, sizeof(tty)) == 0)
+		sbx_origin_set(origin.tty, sizeof(origin.tty), tty);
 	sbx_session_describe(session, &origin);
 }
 

@@ -22,10 +22,10 @@
  * everything else, the timeout among it, when the caller does not read.
  */
 #define WRITE_BYTES 4096
-#define DRAIN_BYTES ((size_t)128 * 1024) /* what may be in a pipe or terminal when the command has ended   \
-				  */
-#define DRAIN_TERMINAL_MS 100	 /* its output arrives a moment later */
-#define TIMEOUT_GRACE_MS 500	 /* TERM to KILL */
+/* What may be in a pipe or terminal when the command has ended. */
+#define DRAIN_BYTES ((size_t)128 * 1024)
+#define DRAIN_TERMINAL_MS 100 /* its output arrives a moment later */
+#define TIMEOUT_GRACE_MS 500  /* TERM to KILL */
 #define SIGNAL_GRACE_MS 2000
 #define DROPPED_GRACE_MS 500
 #define LOST_MS 7000 /* after the grace: the supervisor should have answered long ago */

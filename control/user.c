@@ -16,6 +16,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#define NSS_BYTES 4096
+
 void sbx_user_done(struct sbx_user *user)
 {
 	sbx_policy_free(user->policy);
@@ -89,16 +91,17 @@ int sbx_user_status(const char *name, struct sbx_state **ret_state, struct sbx_s
 void sbx_user_caller(char *ret_name, size_t size)
 {
 	sbx_autofree char *text = NULL;
-	const struct passwd *entry;
+	struct passwd entry;
+	struct passwd *found = NULL;
+	char buffer[NSS_BYTES];
 	uint64_t uid;
 
 	ret_name[0] = '\0';
 	if (sbx_file_read(AT_FDCWD, "/proc/self/loginuid", 0, 64, &text, NULL, NULL, NULL) < 0 ||
 	    sbx_parse_u64(text, 0, UINT32_MAX - 1, &uid) < 0)
 		return; /* not set, or no audit in this kernel */
-	entry = getpwuid((uid_t)uid);
-	if (entry != NULL)
-		(void)snprintf(ret_name, size, "%s", entry->pw_name); /* a long name is cut */
+	if (getpwuid_r((uid_t)uid, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL)
+		(void)snprintf(ret_name, size, "%s", entry.pw_name); /* a long name is cut */
 }
 
 void sbx_user_log(const char *event, const char *user, const char *more)

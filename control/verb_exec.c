@@ -298,7 +298,7 @@ static int exec(int argc, char **argv)
 
 const struct sbx_verb sbx_verb_exec = {
     .name = VERB,
-    .operands = "USER [-c STRING | [--] COMMAND [ARGUMENT...]]",
+    .operands = "USER [[--] COMMAND...]",
     .summary = "run a command in USER's sandbox",
     .help =
 	"Runs a command as USER in the sandbox, which is started if it does not run. USER needs "

@@ -34,6 +34,13 @@
 
 #define DATA_NAME "sbx_session"
 
+/*
+ * Not PAM_SESSION_ERR, which says the same but which sudo takes for a flaw of no
+ * importance: it would go on and run the command, outside. Any other failure is final
+ * for sudo, su, sshd, login and cron alike.
+ */
+#define REFUSED PAM_PERM_DENIED
+
 /* What is kept in the PAM handle from open to close. */
 struct login {
 	bool joined; /* false while a join is under way, and for ever after it failed */
@@ -72,7 +79,7 @@ static int refuse(pam_handle_t *pamh, const char *user, const struct sbx_err *er
 	pam_syslog(pamh, LOG_ERR, "session of '%s' refused: %s", user, err->msg);
 	/* A conversation that shows nothing is the application's choice, not a reason to go on. */
 	(void)pam_error(pamh, "sbx: session refused: %s", err->msg);
-	return PAM_SESSION_ERR;
+	return REFUSED;
 }
 
 static bool is_root(pam_handle_t *pamh, const char *user)
@@ -247,7 +254,7 @@ static int open_once(pam_handle_t *pamh, const struct sbx_arguments *arguments,
 	if (pam_get_data(pamh, DATA_NAME, &data) == PAM_SUCCESS && data != NULL) {
 		const struct login *earlier = data;
 
-		return earlier->joined ? PAM_SUCCESS : PAM_SESSION_ERR;
+		return earlier->joined ? PAM_SUCCESS : REFUSED;
 	}
 	login = calloc(1, sizeof(*login));
 	if (login != NULL)
@@ -285,7 +292,7 @@ int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **ar
 
 	(void)flags;
 	if (pam_get_user(pamh, &user, NULL) != PAM_SUCCESS || user == NULL)
-		return PAM_SESSION_ERR;
+		return REFUSED;
 	argument_rc = sbx_arguments_parse(argc, argv, &arguments, &argument_err);
 	/* "grop=agents" does not tell who is enrolled, so nobody gets in but root, to mend it. */
 	if (argument_rc < 0)

@@ -91,7 +91,7 @@ static int wrong_version(struct sbx_err *err)
 
 static int ask_keeper(struct sbx_status *status, struct sbx_err *err)
 {
-	struct sbx_status_reply reply;
+	struct sbx_status_reply reply = {0};
 	int fds[SBX_REPLY_FDS_MAX];
 	size_t n_fds = 0;
 	int rc =
@@ -138,7 +138,7 @@ static int add_session(struct sbx_status *status, const struct sbx_session_reply
 /* One by one: however many there are, no message waits in the keeper. */
 static int ask_sessions(struct sbx_status *status, struct sbx_err *err)
 {
-	struct sbx_session_reply reply;
+	struct sbx_session_reply reply = {0};
 	uint64_t after = 0;
 
 	for (;;) {

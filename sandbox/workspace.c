@@ -251,9 +251,9 @@ int sbx_workspace_open(const char *path, const char *skel, uid_t uid, gid_t gid,
 		return sbx_fail(err, ENOTDIR, "workspace '%s' is not a directory", path);
 	if (st.st_uid != uid)
 		return sbx_fail(err, EPERM,
-				"workspace '%s' belongs to uid %u, not to uid %u; mend it with: "
-				"chown -R %u '%s'",
-				path, st.st_uid, uid, uid, path);
+				"workspace '%s' belongs to uid %u, not to uid %u; each user needs one "
+				"of its own (%%u in the policy stands for the user's name)",
+				path, st.st_uid, uid);
 	*ret_fd = sbx_take_fd(&fd);
 	return 0;
 }
