@@ -14,11 +14,12 @@ int sbx_trust_check_file(const struct sbx_trust *trust, const struct stat *st, c
 	if (!S_ISREG(st->st_mode))
 		return sbx_fail(err, EINVAL, "'%s' is not a regular file", path);
 	if (st->st_uid != trust->owner)
-		return sbx_fail(err, EPERM, "'%s' is owned by uid %u, but must be by uid %u", path,
+		return sbx_fail(err, EPERM,
+				"'%s' is owned by uid %u, but must be by uid %u (chown it)", path,
 				st->st_uid, trust->owner);
 	if ((st->st_mode & trust->forbidden_mode) != 0)
-		return sbx_fail(err, EPERM, "'%s' has mode %04o; %04o is the most that it may have",
-				path, st->st_mode & 07777, 0755 & ~trust->forbidden_mode);
+		return sbx_fail(err, EPERM, "'%s' has mode %04o, which is too open; chmod %04o it",
+				path, st->st_mode & 07777, 0644 & ~trust->forbidden_mode);
 	if (trust->group_limited && st->st_gid != 0 && st->st_gid != trust->group)
 		return sbx_fail(err, EPERM, "'%s' has group %u, but must have group %u or 0", path,
 				st->st_gid, trust->group);

@@ -91,7 +91,7 @@ ifneq ($(LIVE),)
 		pam-auth-update --package --remove sbx
 	@if grep -lE '^[^#]*pam_sbx\.so' /etc/pam.d/* 2>/dev/null; then \
 		echo "sbx: these files still use pam_sbx.so; without the module nobody could log in." >&2; \
-		echo "sbx: remove those lines, then run this again. Nothing was removed." >&2; exit 1; fi
+		echo "sbx: remove those lines, then run this again. No file of sbx was removed." >&2; exit 1; fi
 	@if grep -qxF $(BINDIR)/sbxsh /etc/shells 2>/dev/null; then \
 		if command -v remove-shell >/dev/null; then remove-shell $(BINDIR)/sbxsh; \
 		else sed -i '\|^$(BINDIR)/sbxsh$$|d' /etc/shells; fi; fi

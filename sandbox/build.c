@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define TMPFS_BYTES_PER_INODE 8192
+
 /* The state of one build. */
 struct build {
 	const struct sbx_plan *plan;
@@ -55,12 +57,16 @@ static int new_tmpfs(const struct sbx_op *op, int *ret_fd, struct sbx_err *err)
 	char mode[16];
 	char uid[16];
 	char gid[16];
-	const char *const options[] = {"size", size, "mode", mode, "uid", uid, "gid", gid, NULL};
+	char inodes[32];
+	const char *const options[] = {"size", size, "nr_inodes", inodes, "mode", mode,
+				       "uid",  uid,  "gid",	  gid,	  NULL};
 
 	(void)snprintf(size, sizeof(size), "%" PRIu64, op->size_bytes); /* these all fit */
 	(void)snprintf(mode, sizeof(mode), "%o", op->mode);
 	(void)snprintf(uid, sizeof(uid), "%u", op->uid);
 	(void)snprintf(gid, sizeof(gid), "%u", op->gid);
+	/* An empty file is memory too, about a KiB that 'size' does not count. */
+	(void)snprintf(inodes, sizeof(inodes), "%" PRIu64, op->size_bytes / TMPFS_BYTES_PER_INODE);
 	return sbx_mount_new("tmpfs", options, mount_flags(op->flags), ret_fd, err);
 }
 
@@ -77,7 +83,10 @@ static int do_devpts(const struct build *build, const struct sbx_op *op, struct 
 	sbx_autoclose int fd = -EBADF;
 	char mode[16];
 	char gid[16];
-	const char *const options[] = {"ptmxmode", "0666", "mode", mode, "gid", gid, NULL};
+	/* The kernel has 4096 pseudo-terminals for all: one sandbox must not take them from others.
+	 */
+	const char *const options[] = {"ptmxmode", "0666", "mode", mode, "gid",
+				       gid,	   "max",  "256",  NULL};
 	int rc;
 
 	(void)snprintf(mode, sizeof(mode), "%o", op->mode); /* fits */
@@ -348,6 +357,26 @@ static int raise_loopback(struct sbx_err *err)
 	return 0;
 }
 
+static int write_setting(const char *path, const char *value, struct sbx_err *err)
+{
+	sbx_autoclose int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : sbx_write_all(fd, value, strlen(value));
+
+	return rc < 0 ? sbx_fail(err, -rc, "set '%s': %s", path, strerror(-rc)) : 0;
+}
+
+/*
+ * System V IPC outlives its processes, so memory in it could not be freed by killing
+ * them. In the sandbox's own IPC namespace a segment goes with its last process, and
+ * message queues are few. (These settings belong to the namespace of who opens them.)
+ */
+static int limit_ipc(struct sbx_err *err)
+{
+	int rc = write_setting("/proc/sys/kernel/shm_rmid_forced", "1", err);
+
+	return rc < 0 ? rc : write_setting("/proc/sys/kernel/msgmni", "256", err);
+}
+
 static int check_shell(const struct build *build, struct sbx_err *err)
 {
 	sbx_autoclose int fd = -EBADF;
@@ -384,6 +413,9 @@ int sbx_build(const struct sbx_plan *plan, const char *attach_path, const struct
 		rc = run_ops(&build, err);
 	if (rc == 0)
 		rc = check_shell(&build, err);
+	/* A user's own IPC settings are root's to change, and its memory is limited by process. */
+	if (rc == 0 && !sbx_plan_unprivileged(plan))
+		rc = limit_ipc(err);
 	if (rc == 0)
 		rc = sbx_mount_pivot(build.root_fd, err);
 	if (rc == 0 && (plan->namespaces & CLONE_NEWNET) != 0)

@@ -60,6 +60,20 @@ static int limit_swap(const struct sbx_plan *plan, const struct sbx_cgroup_part 
 			"(boot parameter swapaccount=1)");
 }
 
+/*
+ * v1 counts what lies in the buffers of TCP and UDP sockets only once it has a limit of
+ * its own; before, unread datagrams are memory of nobody's.
+ */
+static int limit_sockets(const struct sbx_plan *plan, const struct sbx_cgroup_part *part,
+			 struct sbx_err *err)
+{
+	static const char file[] = "memory.kmem.tcp.limit_in_bytes";
+
+	if (plan->memory_max_bytes == SBX_UNLIMITED || !has_file(part, file))
+		return 0;
+	return sbx_cgroup_set(part, file, NULL, plan->memory_max_bytes / 4, err);
+}
+
 static int limit_memory(const struct sbx_plan *plan, const struct sbx_cgroup_part *part,
 			struct sbx_err *err)
 {
@@ -73,7 +87,8 @@ static int limit_memory(const struct sbx_plan *plan, const struct sbx_cgroup_par
 		if (rc < 0)
 			return rc;
 	}
-	return limit_swap(plan, part, err);
+	rc = limit_sockets(plan, part, err);
+	return rc < 0 ? rc : limit_swap(plan, part, err);
 }
 
 static int limit_cpu(const struct sbx_plan *plan, const struct sbx_cgroup_part *part,

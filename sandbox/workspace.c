@@ -250,10 +250,11 @@ int sbx_workspace_open(const char *path, const char *skel, uid_t uid, gid_t gid,
 	if (!S_ISDIR(st.st_mode))
 		return sbx_fail(err, ENOTDIR, "workspace '%s' is not a directory", path);
 	if (st.st_uid != uid)
-		return sbx_fail(err, EPERM,
-				"workspace '%s' belongs to uid %u, not to uid %u; each user needs one "
-				"of its own (%%u in the policy stands for the user's name)",
-				path, st.st_uid, uid);
+		return sbx_fail(
+		    err, EPERM,
+		    "workspace '%s' belongs to uid %u, not to uid %u; each user needs one "
+		    "of its own (%%u in the policy stands for the user's name)",
+		    path, st.st_uid, uid);
 	*ret_fd = sbx_take_fd(&fd);
 	return 0;
 }
