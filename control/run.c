@@ -306,7 +306,7 @@ static void describe(const struct sbx_run *run, const struct sbx_session *sessio
 {
 	struct sbx_origin origin = {0};
 	char caller[sizeof(origin.by)];
-	char tty[sizeof(origin.tty)];
+	char tty[sizeof(origin.tty)] = "";
 
 	sbx_user_caller(caller, sizeof(caller));
 	sbx_origin_set(origin.service, sizeof(origin.service), "exec");

@@ -17,6 +17,7 @@ void sbx_relay_prepare(struct sbx_relay *relay, bool interactive)
 
 	relay->tty_fd = -EBADF;
 	relay->hand_over = false;
+	relay->in_front = false;
 	relay->own_group = getpgrp();
 	for (int fd = 2; fd >= 0; fd--) {
 		/* Only our controlling terminal has a foreground group that we may know. */
@@ -42,10 +43,11 @@ void sbx_relay_child(const struct sbx_relay *relay)
 	(void)tcsetpgrp(relay->tty_fd, getpgrp());
 }
 
-/* SIGTTOU is blocked, so a background process may do this too. */
-static void give_terminal(const struct sbx_relay *relay, pid_t group)
+/* SIGTTOU is blocked, so that it does not matter who has the foreground now. */
+static void give_terminal(struct sbx_relay *relay, pid_t group)
 {
 	(void)tcsetpgrp(relay->tty_fd, group); /* EPERM: a group that has just ended */
+	relay->in_front = group != relay->own_group;
 }
 
 static bool has_terminal(const struct sbx_relay *relay, pid_t group)
@@ -78,7 +80,7 @@ static bool stop_self(int signal_number)
 	return sigtimedwait(&cont, NULL, &now) == SIGCONT;
 }
 
-static void continue_child(const struct sbx_relay *relay, pid_t child)
+static void continue_child(struct sbx_relay *relay, pid_t child)
 {
 	pid_t group = getpgid(child);
 
@@ -89,7 +91,7 @@ static void continue_child(const struct sbx_relay *relay, pid_t child)
 	(void)kill(group != relay->own_group ? -group : child, SIGCONT);
 }
 
-static void mirror_stop(const struct sbx_relay *relay, pid_t child, int signal_number)
+static void mirror_stop(struct sbx_relay *relay, pid_t child, int signal_number)
 {
 	pid_t group = getpgid(child);
 	bool had_terminal = group > 0 && group != relay->own_group && has_terminal(relay, group);
@@ -108,7 +110,7 @@ static void mirror_stop(const struct sbx_relay *relay, pid_t child, int signal_n
 }
 
 /* Returns true when the child has ended. */
-static bool look_after(const struct sbx_relay *relay, pid_t child, int *ret_status)
+static bool look_after(struct sbx_relay *relay, pid_t child, int *ret_status)
 {
 	int status;
 	pid_t pid;
@@ -135,7 +137,7 @@ static bool reached_child_too(const struct sbx_relay *relay, pid_t child, const 
 	       getpgid(child) == relay->own_group;
 }
 
-static void pass_on(const struct sbx_relay *relay, pid_t child, const siginfo_t *info)
+static void pass_on(struct sbx_relay *relay, pid_t child, const siginfo_t *info)
 {
 	switch (info->si_signo) {
 	case SIGCHLD:
@@ -156,7 +158,7 @@ static void pass_on(const struct sbx_relay *relay, pid_t child, const siginfo_t 
 		(void)kill(child, SIGCONT);
 }
 
-int sbx_relay_wait(const struct sbx_relay *relay, pid_t child)
+int sbx_relay_wait(struct sbx_relay *relay, pid_t child)
 {
 	sigset_t all;
 	siginfo_t info;
@@ -171,8 +173,11 @@ int sbx_relay_wait(const struct sbx_relay *relay, pid_t child)
 		if (sigwaitinfo(&all, &info) > 0)
 			pass_on(relay, child, &info);
 	}
-	/* Whoever comes next, perhaps our own shell, expects the foreground to be as it was. */
-	if (relay->hand_over)
+	/*
+	 * Whoever comes next, perhaps a script around us, expects the foreground to be as it
+	 * was. But put into the background meanwhile we must not take it from a shell.
+	 */
+	if (relay->in_front)
 		give_terminal(relay, relay->own_group);
 	return status;
 }

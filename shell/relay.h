@@ -22,6 +22,7 @@ struct sbx_relay {
 	int tty_fd;	 /* -EBADF: no terminal, or it is not ours */
 	pid_t own_group;
 	bool hand_over; /* a group of its own and the foreground for the command */
+	bool in_front;	/* the command has the foreground because we gave it */
 };
 
 /* Look at the terminal. Call it before the fork. */
@@ -31,7 +32,7 @@ void sbx_relay_prepare(struct sbx_relay *relay, bool interactive);
 void sbx_relay_child(const struct sbx_relay *relay);
 
 /* In the parent, all signals blocked: until the child has ended. Returns its wait status. */
-int sbx_relay_wait(const struct sbx_relay *relay, pid_t child);
+int sbx_relay_wait(struct sbx_relay *relay, pid_t child);
 
 /* End as the child did: by its exit status, or by the signal that ended it. */
 _Noreturn void sbx_relay_end(int status);
