@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The supervisor of a command, and what becomes the command: inside the sandbox. */
 #include "base/fd.h"
+#include "base/signals.h"
 #include "config/session_environment.h"
 #include "control/run.h"
 #include "sandbox/confine.h"
@@ -114,16 +115,6 @@ static int enter_directory(const char *path, struct sbx_err *err)
 	return 0;
 }
 
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		(void)signal(i, SIG_DFL); /* fails for KILL and STOP, rightly */
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* execve(2), and what shells do with a script that does not begin with "#!". */
 static void try_exec(const char *path, char *const *argv, char *const *env)
 {
@@ -224,7 +215,7 @@ void sbx_run_command(const struct sbx_run *run, const struct sbx_run_inside *ins
 		rc = enter_directory(run->cwd, &err);
 	if (rc < 0)
 		give_up(inside, SBX_RUN_FAILED, &err);
-	reset_signals();
+	sbx_signals_reset();
 	if (run->argv == NULL) {
 		exec_shell(run, &err);
 	} else {

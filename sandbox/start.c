@@ -2,6 +2,7 @@
 #include "sandbox/start.h"
 
 #include "base/fd.h"
+#include "base/signals.h"
 #include "sandbox/build.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/confine.h"
@@ -167,17 +168,6 @@ static void report(int status_fd, const struct sbx_err *err)
 
 /* --------------------------------------------------------------- in the launcher */
 
-static void reset_signals(void)
-{
-	sigset_t none;
-
-	for (int i = 1; i < NSIG; i++)
-		(void)signal(i, SIG_DFL); /* fails for KILL and STOP, rightly */
-	(void)signal(SIGXFSZ, SIG_IGN);	  /* under a small "ulimit -f": EFBIG can be reported */
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* The caller's standard streams are somebody's terminal or ssh channel: a keeper must not hold
  * them. */
 static int detach_stdio(struct sbx_err *err)
@@ -273,7 +263,8 @@ static int launch(const struct start *start, struct sbx_err *err)
 	pid_t pid;
 	int rc;
 
-	reset_signals();
+	sbx_signals_reset();
+	(void)signal(SIGXFSZ, SIG_IGN); /* under a small "ulimit -f": EFBIG can be reported */
 	(void)umask(022);
 	if (setsid() < 0)
 		return sbx_fail(err, errno, "setsid: %s", strerror(errno));
