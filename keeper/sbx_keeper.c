@@ -34,9 +34,10 @@
 #include <unistd.h>
 
 #define MS_PER_S INT64_C(1000)
-#define FIRST_SESSION_WAIT_MS (10 * MS_PER_S) /* the starter may have been killed before joining   \
-					       */
-#define END_GRACE_MS 500		      /* TERM to KILL when the last session is over */
+#define FIRST_SESSION_WAIT_MS                                                                      \
+	(10 * MS_PER_S)	 /* the starter may have been killed before joining                        \
+			  */
+#define END_GRACE_MS 500 /* TERM to KILL when the last session is over */
 #define KILL_TRIES 400
 #define CGROUP_TRIES 400
 #define LOCK_TRIES 200

@@ -27,7 +27,7 @@ static int find_name(uid_t uid, char **ret_name, bool *ret_logs_in_with_us, stru
 	sbx_autofree char *buffer = malloc(LINE_MAX_BYTES);
 	sbx_autofree char *name = NULL;
 	bool ours = false;
-	struct passwd entry;
+	struct passwd entry = {0};
 	struct passwd *found;
 	int code;
 

@@ -10,7 +10,7 @@
  * shows 128+n for that, su too, and sshd tells its client which signal it was.
  */
 enum {
-	SBX_EXIT_REFUSED = 125,	  /* there is no sandbox, or it was called wrongly: nothing was run */
+	SBX_EXIT_REFUSED = 125, /* there is no sandbox, or it was called wrongly: nothing was run */
 	SBX_EXIT_CANNOT_RUN = 126, /* the command was found, but could not be run */
 	SBX_EXIT_NOT_FOUND = 127,
 };

@@ -2,6 +2,7 @@
 #include "shell/inside.h"
 
 #include "base/fd.h"
+#include "base/number.h"
 #include "base/paths.h"
 #include "base/str.h"
 #include "shell/exit_status.h"
@@ -31,15 +32,19 @@ static int open_marker(void)
 static bool only_own_id_exists(void)
 {
 	sbx_autofree char *map = NULL;
-	unsigned int inside;
-	unsigned int outside;
-	unsigned int count;
+	uint64_t numbers[3] = {0};
+	char *save = NULL;
+	char *word;
 
-	/* Written by the kernel, so its shape is certain. */
-	return sbx_file_read(AT_FDCWD, "/proc/self/uid_map", 0, 4096, &map, NULL, NULL, NULL) ==
-		   0 &&
-	       sscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && count == 1 &&
-	       inside == getuid() && inside != 0;
+	if (sbx_file_read(AT_FDCWD, "/proc/self/uid_map", 0, 4096, &map, NULL, NULL, NULL) < 0)
+		return false;
+	word = strtok_r(map, " \n", &save);
+	for (size_t i = 0; i < 3; i++) {
+		if (word == NULL || sbx_parse_u64(word, 0, UINT32_MAX, &numbers[i]) < 0)
+			return false;
+		word = strtok_r(NULL, " \n", &save);
+	}
+	return word == NULL && numbers[2] == 1 && numbers[0] == getuid() && numbers[0] != 0;
 }
 
 static int check_marker(int fd, struct sbx_err *err)
@@ -52,7 +57,8 @@ static int check_marker(int fd, struct sbx_err *err)
 	if (!S_ISREG(st.st_mode) || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
 	    fs.f_type != TMPFS_MAGIC || (fs.f_flags & ST_RDONLY) == 0)
 		return sbx_fail(err, EPERM,
-				"'" SBX_INSIDE_MARKER "' is not what a sandbox has there; remove it");
+				"'" SBX_INSIDE_MARKER
+				"' is not what a sandbox has there; remove it");
 	if (st.st_uid != 0 && !(st.st_uid == getuid() && only_own_id_exists()))
 		return sbx_fail(err, EPERM, "'" SBX_INSIDE_MARKER "' belongs to uid %u; remove it",
 				st.st_uid);

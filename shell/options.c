@@ -122,8 +122,8 @@ static int take_option(struct sbx_options *options, char ***word, struct sbx_err
 	if (option->has_value && value == NULL) {
 		value = **word;
 		if (value == NULL)
-			return sbx_fail(err, EINVAL, "%s needs a value; see " SBX_SHELL_NAME
-						     " --help",
+			return sbx_fail(err, EINVAL,
+					"%s needs a value; see " SBX_SHELL_NAME " --help",
 					option->name);
 		(*word)++;
 	}
@@ -172,8 +172,7 @@ static bool looks_interactive(char *const *rest)
 	return interactive;
 }
 
-int sbx_options_parse(int argc, char **argv, struct sbx_options *ret_options,
-		      struct sbx_err *err)
+int sbx_options_parse(int argc, char **argv, struct sbx_options *ret_options, struct sbx_err *err)
 {
 	static char *nothing[] = {NULL};
 	struct sbx_options options = {.rest = nothing};
@@ -256,20 +255,23 @@ void sbx_options_help(void)
 	    "  --bind SRC[:DST]     one more file or directory that can be written, at DST inside\n"
 	    "  --ro-bind SRC[:DST]  the same, but read-only\n"
 	    "  --no-network         nothing but a loopback interface\n"
-	    "  --memory SIZE        at most so much memory (512M, 4G); --dry-run says whether that\n"
+	    "  --memory SIZE        at most so much memory (512M, 4G); --dry-run says whether "
+	    "that\n"
 	    "                       counts for all processes together or for each\n"
 	    "  --dry-run            print the plan of the sandbox and what limits memory\n"
 	    "  --help, --version    print this, or the version\n"
 	    "  --                   what follows is a command, not arguments of a shell\n"
 	    "\n"
-	    "All other arguments (-c, -l, -i, -s, a script and so on) go to the real shell inside.\n"
+	    "All other arguments (-c, -l, -i, -s, a script and so on) go to the real shell "
+	    "inside.\n"
 	    "\n"
 	    "What is inside:\n"
 	    "  /usr, /etc, ...      of the host, read-only; /etc without keys and passwords\n"
 	    "  home                 your own for sandboxes, kept in ~/.local/share/sbx/home\n"
 	    "  /tmp                 empty, gone at the end, shared by sandboxes of the same kind\n"
 	    "                       started in the same directory\n"
-	    "  environment          TERM, LANG and a few more; add others by: env NAME=VALUE COMMAND\n"
+	    "  environment          TERM, LANG and a few more; add others by: env NAME=VALUE "
+	    "COMMAND\n"
 	    "  network              as outside, unless --no-network\n"
 	    "Descriptors other than standard input, output and error are closed.\n"
 	    "\n"
@@ -279,6 +281,7 @@ void sbx_options_help(void)
 	    "root is never sandboxed.\n"
 	    "\n"
 	    "Exit status: that of the command; 125 if there is no sandbox (nothing was run then),\n"
-	    "126 if the command cannot be run, 127 if it is not found, 128+N if signal N ended it.\n",
+	    "126 if the command cannot be run, 127 if it is not found, 128+N if signal N ended "
+	    "it.\n",
 	    stdout); /* main() looks at stdout at the end */
 }

@@ -25,16 +25,16 @@ struct sbx_options {
 	struct sbx_option_folder {
 		const char *text; /* SRC[:DST] as given */
 		bool read_only;
-	} *folders;
+	} * folders;
 	size_t n_folders;
 	uint64_t memory_max_bytes; /* 0: not given */
 	bool no_network;
 	bool dry_run;
 	bool help;
 	bool version;
-	bool own;     /* one of those that change the sandbox was given */
-	bool command; /* 'rest' is a command, not arguments of the real shell */
-	bool login;   /* argv[0] has the leading dash */
+	bool own;	    /* one of those that change the sandbox was given */
+	bool command;	    /* 'rest' is a command, not arguments of the real shell */
+	bool login;	    /* argv[0] has the leading dash */
 	bool dashless_path; /* argv[0] is a path, not just a name */
 	bool interactive;   /* the real shell will ask a terminal for commands, if there is one */
 	char **rest;	    /* NULL-terminated, borrowed from argv */
@@ -44,8 +44,7 @@ struct sbx_options {
  * argv  borrowed, and has to outlive the options
  * Returns 0 or -EINVAL with a message that says what would be right.
  */
-int sbx_options_parse(int argc, char **argv, struct sbx_options *ret_options,
-		      struct sbx_err *err);
+int sbx_options_parse(int argc, char **argv, struct sbx_options *ret_options, struct sbx_err *err);
 void sbx_options_done(struct sbx_options *options);
 
 void sbx_options_help(void);

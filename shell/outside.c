@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -118,6 +119,21 @@ static int open_sandbox(struct entry *entry, struct sbx_err *err)
 	return rc;
 }
 
+/* Whatever a keeper says, this is the least that makes a sandbox. */
+static int check_offer(const struct entry *entry, struct sbx_err *err)
+{
+	int wanted = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+		     CLONE_NEWCGROUP;
+
+	if (entry->request.policy->network == SBX_NETWORK_NONE)
+		wanted |= CLONE_NEWNET;
+	if ((entry->session->namespaces & wanted) != wanted)
+		return sbx_fail(err, EXDEV,
+				"the running sandbox lacks namespaces that the policy wants; it "
+				"must end before a new login can join");
+	return 0;
+}
+
 /* From the host's view into the sandbox's. Afterwards this process can do no more than wait. */
 static int enter(struct entry *entry, struct sbx_err *err)
 {
@@ -128,10 +144,12 @@ static int enter(struct entry *entry, struct sbx_err *err)
 	if (rc < 0)
 		return rc;
 	rc = open_sandbox(entry, err);
+	if (rc == 0)
+		rc = check_offer(entry, err);
 	/* Secrets only now: while a sandbox starts, a child of ours can be looked into. */
 	if (rc == 0)
-		rc = sbx_environment_load(SBX_ENV_DIR, entry->account->identity, &entry->store,
-					  err);
+		rc =
+		    sbx_environment_load(SBX_ENV_DIR, entry->account->identity, &entry->store, err);
 	if (rc == 0)
 		rc = sbx_limits_enter_cgroup(entry->session, &entry->in_cgroup, err);
 	if (rc < 0)
@@ -239,8 +257,8 @@ static int explain(struct entry *entry, struct sbx_str *out, struct sbx_err *err
 	int rc = sbx_request_make(entry->account, entry->options, false, &entry->request, err);
 
 	if (rc == 0)
-		rc = sbx_environment_load(SBX_ENV_DIR, entry->account->identity, &entry->store,
-					  err);
+		rc =
+		    sbx_environment_load(SBX_ENV_DIR, entry->account->identity, &entry->store, err);
 	if (rc == 0)
 		rc = sbx_facts_probe(entry->request.policy->root, &facts, err);
 	if (rc == 0)

@@ -84,22 +84,24 @@ static const char *reason(int code)
 	if (filtered())
 		return "a seccomp filter of a container or service (docker, RestrictNamespaces=) "
 		       "forbids user namespaces; use the PAM module, or allow them there";
-	return "this machine does not let a user make the namespaces of a sandbox; the PAM module "
-	       "works without";
+	return "this machine does not let a user make the namespaces of a sandbox: a chroot, a "
+	       "container or a security module may be why; the PAM module works without";
 }
 
 void sbx_refusal_explain(struct sbx_err *err)
 {
 	static const char *const steps[] = {"make namespaces:", "write '/proc/self/",
-					    "make the mounts private:", "make a proc:"};
+					    "make the mounts private:"};
 	bool about_namespaces = false;
 	const char *why;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		about_namespaces = about_namespaces || strstr(err->msg, steps[i]) != NULL;
-	if (!about_namespaces)
-		return;
-	why = reason(err->code);
+	if (strstr(err->msg, "fsmount proc:") != NULL)
+		why = "parts of /proc are hidden here, as containers do, and then the kernel gives "
+		      "no user a /proc of his own; use the PAM module, or unmask /proc there";
+	else
+		why = about_namespaces ? reason(err->code) : NULL;
 	if (why != NULL)
 		(void)sbx_wrap(err, -err->code, "%s", why);
 }

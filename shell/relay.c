@@ -28,7 +28,8 @@ void sbx_relay_prepare(struct sbx_relay *relay, bool interactive)
 	}
 	if (n_terminals == 0)
 		return;
-	/* A copy: the command may do to descriptors 0 to 2 of its own what it likes, not to ours. */
+	/* A copy: the command may do to descriptors 0 to 2 of its own what it likes, not to ours.
+	 */
 	relay->tty_fd = fcntl(tty_fd, F_DUPFD_CLOEXEC, 3);
 	if (relay->tty_fd < 0 || tcgetpgrp(relay->tty_fd) != relay->own_group)
 		return;

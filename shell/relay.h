@@ -19,7 +19,7 @@
  * its own and the foreground with it, as a shell does it with a job.
  */
 struct sbx_relay {
-	int tty_fd;	 /* -EBADF: no terminal, or it is not ours */
+	int tty_fd; /* -EBADF: no terminal, or it is not ours */
 	pid_t own_group;
 	bool hand_over; /* a group of its own and the foreground for the command */
 	bool in_front;	/* the command has the foreground because we gave it */

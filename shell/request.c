@@ -93,8 +93,7 @@ static int choose_state_base(const struct sbx_identity *identity, bool make,
 	int rc = make ? make_store(identity->home, &reason) : 0;
 
 	if (rc == 0) {
-		rc = join(&request->state_base, identity->home,
-			  STORE_BELOW_HOME STATE_BELOW_STORE);
+		rc = join(&request->state_base, identity->home, STORE_BELOW_HOME STATE_BELOW_STORE);
 		return rc < 0 ? no_memory(err) : 0;
 	}
 	sbx_str_addf(&runtime, "/run/user/%u", identity->uid);
@@ -190,6 +189,8 @@ static int add_directory(struct sbx_request_made *request, struct sbx_err *err)
 
 	if (rc < 0)
 		return rc;
+	if (path == NULL)
+		return no_memory(err);
 	why = sbx_request_directory_refused(path, request->identity.home);
 	if (why == NULL)
 		why = sbx_policy_target_refused(path);
@@ -316,6 +317,8 @@ static int add_option_folder(struct sbx_request_made *request,
 	rc = resolve(text, &given, &real, err);
 	if (rc < 0)
 		return sbx_wrap(err, rc, "%s %s", name, option->text);
+	if (real == NULL)
+		return no_memory(err);
 	if (colon != NULL)
 		target = colon + 1;
 	else

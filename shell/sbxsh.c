@@ -64,8 +64,7 @@ static int run(const struct sbx_options *options, const struct sbx_inherited *in
 
 	/* Set-id, it would do as somebody else what this caller says. */
 	if (getuid() != geteuid() || getgid() != getegid()) {
-		(void)sbx_fail(&err, EPERM,
-			       "must not be installed set-user-ID or set-group-ID");
+		(void)sbx_fail(&err, EPERM, "must not be installed set-user-ID or set-group-ID");
 		return sbx_refuse(&err);
 	}
 	if (sbx_inside_shell(&shell, &err) < 0)
@@ -94,8 +93,7 @@ int main(int argc, char **argv)
 	struct sbx_err err = {0};
 	int status;
 
-	if (sbx_startup(&inherited, &err) < 0 ||
-	    sbx_options_parse(argc, argv, &options, &err) < 0)
+	if (sbx_startup(&inherited, &err) < 0 || sbx_options_parse(argc, argv, &options, &err) < 0)
 		return sbx_refuse(&err);
 	if (options.help) {
 		sbx_options_help();
