@@ -104,8 +104,9 @@ static void test_options(void **state)
 
 static void test_option_values(void **state)
 {
-	static const char *const argv[] = {"sbxsh",	"--bind",   "/a:/b",  "--ro-bind=/c=d",
-					   "--memory=2G", "--bind=", "--help", "--version", NULL};
+	static const char *const argv[] = {"sbxsh",	     "--bind",	    "/a:/b",
+					   "--ro-bind=/c=d", "--memory=2G", "--bind=",
+					   "--help",	     "--version",   NULL};
 	struct sbx_options options;
 	struct words words;
 
@@ -178,8 +179,8 @@ static void test_shell_argv(void **state)
 
 		make_words(&words, argv);
 		assert_int_equal(sbx_options_parse(words.argc, words.argv, &options, NULL), 0);
-		assert_int_equal(
-		    sbx_options_shell_argv(&options, "/bin/bash", &made, &name, NULL), 0);
+		assert_int_equal(sbx_options_shell_argv(&options, "/bin/bash", &made, &name, NULL),
+				 0);
 		assert_string_equal(made[0], rows[i].wanted);
 		assert_string_equal(made[1], "-c");
 		assert_string_equal(made[2], "a b");
