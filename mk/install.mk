@@ -17,7 +17,7 @@ install-atomic = install -m $(1) $(2) $(3).new && mv -f $(3).new $(3)
 
 CONF := $(DESTDIR)$(SYSCONFDIR)/sbx
 MAN_PAGES := $(wildcard docs/man/*.[1-8])
-EXAMPLES := $(wildcard packaging/sshd_config.d/*.conf)
+EXAMPLES := $(wildcard packaging/sshd_config.d/*.conf packaging/apparmor/*)
 BASH_COMPLETIONS := $(wildcard packaging/completions/bash/*)
 ZSH_COMPLETIONS := $(wildcard packaging/completions/zsh/_*)
 FISH_COMPLETIONS := $(wildcard packaging/completions/fish/*.fish)

@@ -76,8 +76,9 @@ static const char *reason(int code)
 		       "kernel.unprivileged_userns_clone=1";
 	if (read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 1)
 		return "AppArmor gives user namespaces only to programs with a profile; as root: "
-		       "install packaging/apparmor/sbxsh as /etc/apparmor.d/sbxsh and run "
-		       "apparmor_parser -r /etc/apparmor.d/sbxsh";
+		       "install packaging/apparmor/sbxsh (it is in sbx's documentation directory "
+		       "too) as /etc/apparmor.d/sbxsh and run apparmor_parser -r "
+		       "/etc/apparmor.d/sbxsh";
 	if (in_chroot())
 		return "this is a chroot, where the kernel gives no user namespaces; use the PAM "
 		       "module, or a container instead of the chroot";
