@@ -56,6 +56,18 @@ static bool has_terminal(const struct sbx_relay *relay, pid_t group)
 	return relay->tty_fd >= 0 && tcgetpgrp(relay->tty_fd) == group;
 }
 
+/*
+ * A shell around us takes the foreground when it sees us stopped. Ctrl-Z comes by way of the
+ * command, so that we know of it; a SIGSTOP that somebody sends to us alone does not.
+ */
+static bool shell_around_has_terminal(const struct sbx_relay *relay)
+{
+	pid_t group = tcgetpgrp(relay->tty_fd);
+
+	return group != relay->own_group &&
+	       (group == getpgid(getppid()) || group == getpgid(getsid(0)));
+}
+
 /* Stop with the signal that stopped the command. Returns whether SIGCONT has ended that. */
 static bool stop_self(int signal_number)
 {
@@ -176,9 +188,10 @@ int sbx_relay_wait(struct sbx_relay *relay, pid_t child)
 	}
 	/*
 	 * Whoever comes next, perhaps a script around us, expects the foreground to be as it
-	 * was. But put into the background meanwhile we must not take it from a shell.
+	 * was. But put into the background meanwhile we must not take it from a shell, which
+	 * would then read an end of file and exit.
 	 */
-	if (relay->in_front)
+	if (relay->in_front && !shell_around_has_terminal(relay))
 		give_terminal(relay, relay->own_group);
 	return status;
 }
