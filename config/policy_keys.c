@@ -664,7 +664,7 @@ const struct sbx_policy_key sbx_policy_keys[] = {
     },
     {
 	.name = "landlock",
-	.doc = "scope abstract sockets and signals: require, prefer (where the kernel can), off",
+	.doc = "keep from abstract sockets of the host: require, prefer (if the kernel can), off",
 	.default_text = "prefer",
 	.parse = parse_choice,
 	.choices = landlock_choices,

@@ -15,8 +15,8 @@ UNIT_HELPERS := $(filter-out $(wildcard tests/unit/test_*.c),$(wildcard tests/un
 UNIT_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(UNIT_SOURCES))
 UNIT_SCRIPTS := $(sort $(wildcard tests/unit/*.test))
 ifdef SANITIZE
-# These run no C code of ours.
-UNIT_SCRIPTS := $(filter-out %/install.test %/run.test,$(UNIT_SCRIPTS))
+# These run no C code of ours, or a static program.
+UNIT_SCRIPTS := $(filter-out %/install.test %/run.test %/documents.test,$(UNIT_SCRIPTS))
 # A sanitizer's run time makes system calls that these filters forbid.
 UNIT_SOURCES := $(filter-out %/test_confine.c,$(UNIT_SOURCES))
 endif
@@ -59,7 +59,7 @@ test: ##- Everything: unit tests and, as root, real logins in a throw-away overl
 	@$(MAKE) test-programs
 	@$(TEST_ENV) tests/run $(UNIT_TESTS) $(FUZZ_REPLAYS) $(LOGIN_SCRIPTS)
 
-test-unit: $(SBXCTL) $(UNIT_PROGRAMS) $(FUZZ_REPLAYS) ##- Only what needs no root
+test-unit: $(PRODUCTS) $(UNIT_PROGRAMS) $(FUZZ_REPLAYS) ##- Only what needs no root
 	@$(TEST_ENV) tests/run $(UNIT_TESTS) $(FUZZ_REPLAYS)
 
 test-login: all $(PROBES) ##- Only the real logins (root); T='tests/login/10*' picks some

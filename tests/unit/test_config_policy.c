@@ -705,13 +705,13 @@ static void test_long_path(void **state)
 
 /* --- The shipped file ---------------------------------------------------------------------- */
 
-static char *read_shipped(void)
+static char *read_source(const char *path)
 {
-	FILE *stream = fopen("config/policy.ini", "re");
+	FILE *stream = fopen(path, "re");
 	char *text = calloc(1, 65536);
 
 	if (stream == NULL)
-		fail_msg("config/policy.ini: run from the top of the source tree");
+		fail_msg("%s: run from the top of the source tree", path);
 	assert_non_null(text);
 	assert_true(fread(text, 1, 65535, stream) > 0);
 	(void)fclose(stream);
@@ -721,7 +721,7 @@ static char *read_shipped(void)
 /* Each key stands there as "#key = default" and would be read as exactly that. */
 static void test_shipped(void **state)
 {
-	sbx_autofree char *text = read_shipped();
+	sbx_autofree char *text = read_source("config/policy.ini");
 	struct sbx_policy *policy = parse(text);
 
 	(void)state;
@@ -744,6 +744,111 @@ static void test_shipped(void **state)
 	policy = parse(text);
 	sbx_policy_free(policy);
 	assert_non_null(strstr(text, "\n [@students]\n"));
+}
+
+/* --- The manual page ----------------------------------------------------------------------- */
+
+/* A whole line of a key's entry is ".Sy text", perhaps with a comma behind it. */
+static bool says(const char *entry, const char *text)
+{
+	char line[256];
+	const char *found;
+
+	(void)snprintf(line, sizeof(line), "\n.Sy %s", text);
+	for (found = strstr(entry, line); found != NULL; found = strstr(found + 1, line)) {
+		const char *behind = found + strlen(line);
+
+		if (*behind == '\n' || strncmp(behind, " ,\n", 3) == 0 ||
+		    strncmp(behind, " :\n", 3) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A limit as it is written there, in the largest unit that has it exactly. */
+static void write_limit(const struct sbx_policy_key *key, uint64_t value, char *text, size_t size)
+{
+	static const char units[] = "KMGT";
+	const bool is_size = key->parse == sbx_policy_key_find("memory_max")->parse;
+	const char *unit = "";
+	char letter[2] = "";
+
+	if (key->parse == sbx_policy_key_find("cpu_max")->parse)
+		unit = "%";
+	for (size_t i = 0; is_size && value > 0 && value % 1024 == 0 && units[i] != '\0'; i++) {
+		value /= 1024;
+		letter[0] = units[i];
+		unit = letter;
+	}
+	(void)snprintf(text, size, "%llu%s", (unsigned long long)value, unit);
+}
+
+static void check_entry(const struct sbx_policy_key *key, const char *entry)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), "\nDefault:\n.Sy %s\n", key->default_text);
+	if (key->default_text != NULL && strstr(entry, text) == NULL)
+		fail_msg("policy.ini(5): %s: the default is %s", key->name, key->default_text);
+	if (strstr(entry, "\nDefault:") == NULL)
+		fail_msg("policy.ini(5): %s: no default", key->name);
+	for (size_t i = 0; key->choices != NULL && key->choices[i] != NULL; i++) {
+		if (!says(entry, key->choices[i]))
+			fail_msg("policy.ini(5): %s: no word of '%s'", key->name, key->choices[i]);
+	}
+	if (key->unlimited != NULL && !says(entry, key->unlimited))
+		fail_msg("policy.ini(5): %s: no word of '%s'", key->name, key->unlimited);
+	if (key->max != 0) {
+		char min[32];
+		char max[32];
+
+		write_limit(key, key->min, min, sizeof(min));
+		write_limit(key, key->max, max, sizeof(max));
+		(void)snprintf(text, sizeof(text), "\nRange:\n.Sy %s\nto\n.Sy %s", min, max);
+		if (strstr(entry, text) == NULL)
+			fail_msg("policy.ini(5): %s: the range is %s to %s", key->name, min, max);
+	}
+}
+
+/* A copy of the entry of that name, or NULL; the caller frees. */
+static char *find_entry(const char *keys, const char *name)
+{
+	char head[64];
+	const char *start;
+	const char *next;
+
+	(void)snprintf(head, sizeof(head), "\n.It Ic %s\n", name);
+	start = strstr(keys, head);
+	next = start == NULL ? NULL : strstr(start + 1, "\n.It ");
+	if (next != NULL)
+		return strndup(start, (size_t)(next - start) + 1);
+	return start == NULL ? NULL : strdup(start);
+}
+
+/* Each key has one entry in policy.ini(5), with its default, range and words; no other has. */
+static void test_manual(void **state)
+{
+	sbx_autofree char *page = read_source("docs/man/policy.ini.5");
+	char *keys = strstr(page, "\n.Sh KEYS\n");
+	char *end = keys == NULL ? NULL : strstr(keys + 1, "\n.Sh ");
+	size_t n_entries = 0;
+
+	(void)state;
+	if (end != NULL)
+		*end = '\0';
+	while (keys != NULL && end != NULL && (keys = strstr(keys, "\n.It Ic ")) != NULL) {
+		keys++;
+		n_entries++;
+	}
+	assert_int_equal(n_entries, sbx_policy_n_keys);
+	for (size_t i = 0; i < sbx_policy_n_keys; i++) {
+		sbx_autofree char *entry = find_entry(page, sbx_policy_keys[i].name);
+
+		if (entry != NULL)
+			check_entry(&sbx_policy_keys[i], entry);
+		else
+			fail_msg("policy.ini(5) lacks %s", sbx_policy_keys[i].name);
+	}
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -790,6 +895,7 @@ int main(void)
 	    cmocka_unit_test(test_user_called_default),
 	    cmocka_unit_test(test_long_path),
 	    cmocka_unit_test(test_shipped),
+	    cmocka_unit_test(test_manual),
 	    cmocka_unit_test(test_absent),
 	};
 
