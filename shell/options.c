@@ -239,7 +239,7 @@ int sbx_options_shell_argv(const struct sbx_options *options, const char *path, 
 void sbx_options_help(void)
 {
 	(void)fputs(
-	    "Usage: " SBX_SHELL_NAME " [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+	    "Usage: " SBX_SHELL_NAME " [OPTION]... -- COMMAND [ARGUMENT]...\n"
 	    "       " SBX_SHELL_NAME " [OPTION]... [SHELL-ARGUMENT]...\n"
 	    "\n"
 	    "Run a command, or a shell, in a sandbox. The current directory is there, at its own\n"
