@@ -650,7 +650,7 @@ const struct sbx_policy_key sbx_policy_keys[] = {
     {
 	.name = "path",
 	.doc = "PATH inside; ~ is the home inside",
-	.default_text = "~/.local/bin:/usr/local/bin:/usr/bin:/bin",
+	.default_text = "~/.local/bin:~/.cargo/bin:~/go/bin:/usr/local/bin:/usr/bin:/bin",
 	.parse = parse_search_path,
 	AT(path),
     },

@@ -7,6 +7,7 @@
 #   tests/unit/*.test      scripts; need no root
 #   tests/login/*.test     scripts; need root, real sshd, su, cron
 #   tests/shell/*.test     the same, for sbxsh without the PAM module
+#   tests/tools/*.test     the same, about what an agent works with
 #   tests/probe/*.c        small programs that the scripts start inside a sandbox
 #   tests/fuzz/fuzz_*.c    libFuzzer entry points; replay.c runs them over tests/fuzz/corpus/*/
 
@@ -20,7 +21,7 @@ UNIT_SCRIPTS := $(filter-out %/install.test %/run.test %/documents.test,$(UNIT_S
 # A sanitizer's run time makes system calls that these filters forbid.
 UNIT_SOURCES := $(filter-out %/test_confine.c,$(UNIT_SOURCES))
 endif
-LOGIN_SCRIPTS := $(sort $(wildcard tests/login/*.test)) $(sort $(wildcard tests/shell/*.test))
+LOGIN_SCRIPTS := $(foreach dir,login shell tools,$(sort $(wildcard tests/$(dir)/*.test)))
 PROBE_SOURCES := $(wildcard tests/probe/*.c)
 PROBES := $(patsubst %.c,$(BUILD)/%,$(PROBE_SOURCES))
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)

@@ -176,7 +176,8 @@ typed()
 }
 
 # Debian's cron runs @reboot jobs as soon as it starts, through the same code as
-# every other job. Nobody has to wait for the minute to turn.
+# every other job. Nobody has to wait for the minute to turn. CRON_SETTINGS: lines to put
+# above the job's.
 through_cron()
 {
 	local user=$1 job=$2 home file spool=/var/spool/cron/crontabs daemon
@@ -184,7 +185,7 @@ through_cron()
 	mkdir -p "$spool"
 	chgrp crontab "$spool" 2>/dev/null
 	chmod 1730 "$spool"
-	printf '@reboot bash %s >"$HOME/%s" 2>&1\n' "$job" "$file" >"$spool/$user"
+	printf '%s\n@reboot bash %s >"$HOME/%s" 2>&1\n' "${CRON_SETTINGS:-}" "$job" "$file" >"$spool/$user"
 	chown "$user:crontab" "$spool/$user" 2>/dev/null
 	chmod 0600 "$spool/$user"
 	rm -f /run/crond.reboot /var/run/crond.reboot /run/crond.pid
@@ -381,6 +382,14 @@ home_of()
 	getent passwd "$1" | cut -d: -f6
 }
 
+# The policy's default PATH.
+session_path()
+{
+	local home
+	home=$(home_of "$1")
+	echo "$home/.local/bin:$home/.cargo/bin:$home/go/bin:/usr/local/bin:/usr/bin:/bin"
+}
+
 # A line for each thing that is wrong with a session, judged by what `facts` printed
 # in it. Nothing: it is in its sandbox.
 inside_problems()
@@ -419,7 +428,7 @@ inside_problems()
 		LOGNAME|$user
 		SHELL|/bin/bash
 		XDG_RUNTIME_DIR|/run/user/$uid
-		PATH|$(home_of "$user")/.local/bin:/usr/local/bin:/usr/bin:/bin
+		PATH|$(session_path "$user")
 		host_home|no
 		present./etc/shadow|no
 		present./etc/gshadow|no
