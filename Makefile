@@ -114,7 +114,7 @@ $(SBXSH): $(call objects,$(SHELL_SOURCES) $(STATIC_SOURCES)) $(LIBRARY)
 	$(call say,LD,$@)$(CC) $(CFLAGS_ALL) -static-pie $(LDFLAGS_ALL) -o $@ $^ $(CORE_LIBS_STATIC)
 
 $(SBXCTL): $(call objects,$(CONTROL_SOURCES)) $(LIBRARY)
-	$(call say,LD,$@)$(CC) $(CFLAGS_ALL) -pie $(LDFLAGS_ALL) -o $@ $^ $(CORE_LIBS) $(JSON_LIBS)
+	$(call say,LD,$@)$(CC) $(CFLAGS_ALL) -pie $(LDFLAGS_ALL) -o $@ $^ $(CORE_LIBS) $(JSON_LIBS) $(ACL_LIBS)
 
 $(call objects,$(CONTROL_SOURCES)): CPPFLAGS_ALL += $(JSON_CFLAGS)
 

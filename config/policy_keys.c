@@ -293,6 +293,8 @@ static int parse_folder(const char *word, bool read_only, const struct sbx_ident
 		rc = take_path(word, length, who, &folder.target, err);
 	if (rc < 0)
 		return rc;
+	if (folder.source[strcspn(folder.source, "*?[")] != '\0')
+		return refuse(err, "wildcards are not expanded; name each folder");
 	if (sbx_policy_target_refused(folder.target) != NULL)
 		return refuse(err, sbx_policy_target_refused(folder.target));
 	if (add_folder(policy, &folder) < 0)

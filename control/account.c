@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define UID_MIN_DEFAULT 1000
+#define ID_MIN_DEFAULT 1000
 #define UID_NOBODY 65534
 #define LOGIN_DEFS_MAX_BYTES ((size_t)256 << 10)
 
@@ -77,9 +77,9 @@ int sbx_group_lookup(const char *group, const char *user, struct sbx_group_facts
 	return 0;
 }
 
-uid_t sbx_login_defs_uid_min(const char *text)
+id_t sbx_login_defs_minimum(const char *text, const char *key)
 {
-	static const char key[] = "UID_MIN";
+	const size_t key_length = strlen(key);
 	const char *line = text;
 
 	while (line != NULL && *line != '\0') {
@@ -90,9 +90,9 @@ uid_t sbx_login_defs_uid_min(const char *text)
 
 		line = strchr(line, '\n');
 		line = line == NULL ? NULL : line + 1;
-		if (strncmp(p, key, sizeof(key) - 1) != 0)
+		if (strncmp(p, key, key_length) != 0)
 			continue;
-		p += sizeof(key) - 1;
+		p += key_length;
 		if (*p != ' ' && *p != '\t')
 			continue;
 		p += strspn(p, " \t");
@@ -101,9 +101,9 @@ uid_t sbx_login_defs_uid_min(const char *text)
 			continue;
 		memcpy(digits, p, n);
 		if (sbx_parse_u64(digits, 0, UINT32_MAX - 1, &value) == 0)
-			return (uid_t)value;
+			return (id_t)value;
 	}
-	return UID_MIN_DEFAULT;
+	return ID_MIN_DEFAULT;
 }
 
 static bool number_is(const char *text, uid_t uid)
@@ -139,17 +139,38 @@ static bool is_caller(const char *user, uid_t uid)
 	       owns_terminal(uid);
 }
 
-int sbx_account_check(const char *user, uid_t uid, const char *login_defs, struct sbx_err *err)
+static int read_minimum(const char *login_defs, const char *key, id_t *ret, struct sbx_err *err)
 {
 	sbx_autofree char *text = NULL;
-	uid_t uid_min = UID_MIN_DEFAULT;
 	int rc =
 	    sbx_file_read(AT_FDCWD, login_defs, 0, LOGIN_DEFS_MAX_BYTES, &text, NULL, NULL, err);
 
 	if (rc < 0 && rc != -ENOENT)
 		return rc;
-	if (rc == 0)
-		uid_min = sbx_login_defs_uid_min(text);
+	*ret = rc == 0 ? sbx_login_defs_minimum(text, key) : ID_MIN_DEFAULT;
+	return 0;
+}
+
+int sbx_group_check(const char *group, gid_t gid, const char *login_defs, struct sbx_err *err)
+{
+	id_t minimum;
+	int rc = read_minimum(login_defs, "GID_MIN", &minimum, err);
+
+	if (rc == 0 && gid < minimum)
+		return sbx_fail(err, EPERM,
+				"'%s' is a group of the system (gid %u, those for people have %u "
+				"and more); being in it may give much more than a folder",
+				group, gid, minimum);
+	return rc;
+}
+
+int sbx_account_check(const char *user, uid_t uid, const char *login_defs, struct sbx_err *err)
+{
+	id_t uid_min;
+	int rc = read_minimum(login_defs, "UID_MIN", &uid_min, err);
+
+	if (rc < 0)
+		return rc;
 	if (uid == 0)
 		return sbx_fail(err, EPERM, "'%s' is root (uid 0), which is never sandboxed", user);
 	if (uid < uid_min || uid == UID_NOBODY)

@@ -37,7 +37,14 @@ struct sbx_group_facts {
 int sbx_group_lookup(const char *group, const char *user, struct sbx_group_facts *ret,
 		     struct sbx_err *err);
 
-/* Pure: UID_MIN in the text of /etc/login.defs, 1000 if it is not there. */
-uid_t sbx_login_defs_uid_min(const char *text);
+/*
+ * May a folder be shared by this group? Groups of the system (gid below GID_MIN of
+ * login_defs) are refused, because being in one gives much more: docker, disk, sudo.
+ * Returns 0, or -EPERM with the reason.
+ */
+int sbx_group_check(const char *group, gid_t gid, const char *login_defs, struct sbx_err *err);
+
+/* Pure: UID_MIN or GID_MIN in the text of /etc/login.defs, 1000 if it is not there. */
+id_t sbx_login_defs_minimum(const char *text, const char *key);
 
 #endif

@@ -4,11 +4,13 @@
 #include "base/paths.h"
 #include "base/str.h"
 #include "config/policy_file.h"
+#include "config/policy_keys.h"
 #include "control/account.h"
 #include "control/command_line.h"
 #include "control/output.h"
 #include "control/program.h"
 #include "control/public_key.h"
+#include "control/share.h"
 #include "control/steps.h"
 #include "control/verb.h"
 #include "sandbox/identity.h"
@@ -17,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,8 +36,9 @@ struct request {
 	const char *user;
 	const char *group;
 	const char *policy_file;
-	const char *shell;    /* NULL: leave the login shell alone */
-	const char *key_file; /* NULL: none */
+	const char *shell;	 /* NULL: leave the login shell alone */
+	const char *key_file;	 /* NULL: none */
+	const char *share_group; /* NULL: none */
 	bool dry_run;
 	bool json;
 };
@@ -139,6 +143,71 @@ static int read_keys(struct work *work, struct sbx_err *err)
 	return rc < 0 ? rc : sbx_public_keys_check(file, work->keys, length, err);
 }
 
+static int check_shared_folder(const char *path, struct sbx_err *err)
+{
+	const struct passwd *account;
+	int rc = 0;
+
+	if (sbx_policy_system_path(path))
+		return sbx_fail(err, EPERM, "'%s' is a directory of the system", path);
+	/* sshd and others trust nothing in a home that a group can write to. */
+	setpwent();
+	while (rc == 0 && (account = getpwent()) != NULL) {
+		if (sbx_policy_path_covers(path, account->pw_dir))
+			rc = sbx_fail(err, EPERM,
+				      "'%s' is not to be shared: the home of '%s' is '%s', and "
+				      "with that open to a group no ssh login works any more",
+				      path, account->pw_name, account->pw_dir);
+	}
+	endpwent();
+	return rc;
+}
+
+/*
+ * Membership gives more than the folders: groups of the system (docker, disk, sudo) give the
+ * machine, and the one of enrolled users would share them among all agents.
+ */
+static int check_share_group(const struct work *work, struct sbx_err *err)
+{
+	const struct request *request = work->request;
+	const char *group = request->share_group;
+	struct sbx_group_facts facts;
+	bool shares = false;
+	int rc;
+
+	if (group == NULL)
+		return 0;
+	if (!sbx_username_valid(group))
+		return sbx_fail(err, EINVAL, "'%s' is not a usable group name", group);
+	rc = sbx_group_lookup(group, request->user, &facts, err);
+	if (rc < 0)
+		return rc;
+	if (strcmp(group, request->group) == 0)
+		return sbx_fail(err, EPERM,
+				"every enrolled user is in '%s'; name a group for this folder",
+				group);
+	if (facts.exists)
+		rc = sbx_group_check(group, facts.gid, LOGIN_DEFS, err);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < work->policy->n_folders; i++) {
+		const struct sbx_folder *folder = &work->policy->folders[i];
+
+		if (folder->read_only)
+			continue;
+		shares = true;
+		rc = check_shared_folder(folder->source, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (!shares)
+		return sbx_fail(err, ENOENT,
+				"there is nothing to share: 'read_write' in the policy names no "
+				"folder for '%s'",
+				request->user);
+	return 0;
+}
+
 /* Everything that can be refused is refused here, so that nothing is left half done. */
 static int look(struct work *work, struct sbx_err *err)
 {
@@ -150,6 +219,8 @@ static int look(struct work *work, struct sbx_err *err)
 		rc = read_keys(work, err);
 	if (rc == 0)
 		rc = sbx_policy_load(work->request->policy_file, work->who, &work->policy, err);
+	if (rc == 0)
+		rc = check_share_group(work, err);
 	return rc;
 }
 
@@ -171,6 +242,63 @@ static int run(const struct work *work, const char *path, const char *const word
 #define RUN(work, path, err, ...)                                                                  \
 	run(work, path, (const char *const[]){__VA_ARGS__},                                        \
 	    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), err)
+
+static int make_share_group(struct work *work, gid_t *ret_gid, struct sbx_err *err)
+{
+	const struct request *request = work->request;
+	const char *group = request->share_group;
+	struct sbx_group_facts facts;
+	int rc = sbx_group_lookup(group, request->user, &facts, err);
+
+	if (rc == 0 && !facts.exists) {
+		rc = RUN(work, GROUPADD, err, "--", group);
+		if (rc == 0)
+			sbx_steps_add(&work->steps, "share-group", true, "group '%s' made", group);
+	}
+	if (rc == 0 && !facts.listed) {
+		rc = RUN(work, GPASSWD, err, "--add", request->user, group);
+		if (rc == 0)
+			sbx_steps_add(&work->steps, "share-member", true, "in group '%s'", group);
+	}
+	if (rc == 0 && !request->dry_run)
+		rc = sbx_group_lookup(group, request->user, &facts, err);
+	*ret_gid = facts.gid;
+	return rc;
+}
+
+/* The folders that the policy lets the user write to, for a group of people and the user. */
+static int share_folders(struct work *work, struct sbx_err *err)
+{
+	const struct request *request = work->request;
+	gid_t gid = (gid_t)-1;
+	int rc;
+
+	if (request->share_group == NULL)
+		return 0;
+	rc = make_share_group(work, &gid, err);
+	for (size_t i = 0; rc == 0 && i < work->policy->n_folders; i++) {
+		const struct sbx_folder *folder = &work->policy->folders[i];
+		struct sbx_share_report report = {0};
+
+		if (folder->read_only)
+			continue;
+		rc = sbx_share_folder(folder->source, gid, request->dry_run, &report, err);
+		if (rc == -ENOENT && folder->optional) {
+			rc = 0;
+			sbx_steps_add(&work->steps, "share", false, "%s does not exist",
+				      folder->source);
+		} else if (rc == 0) {
+			sbx_steps_add(&work->steps, "share", report.n_changed > 0,
+				      "%s: %zu entries given to the group, %zu left alone",
+				      folder->source, report.n_changed, report.n_skipped);
+		}
+	}
+	if (rc == 0)
+		sbx_steps_add_next(&work->steps,
+				   "gpasswd --add PERSON %s     for each who works in there too",
+				   request->share_group);
+	return rc;
+}
 
 static int make_group(struct work *work, struct sbx_err *err)
 {
@@ -305,7 +433,8 @@ static int join_group(struct work *work, struct sbx_err *err)
 static int act(struct work *work, struct sbx_err *err)
 {
 	static int (*const actions[])(struct work *, struct sbx_err *) = {
-	    make_group, make_user, make_workspace, install_keys, join_group, set_shell,
+	    make_group,	   make_user,  make_workspace, install_keys,
+	    share_folders, join_group, set_shell,
 	};
 	/* useradd and mkdir must not depend on the caller's. */
 	mode_t saved_umask = umask(022);
@@ -331,6 +460,8 @@ static int act(struct work *work, struct sbx_err *err)
 static const struct sbx_option own_options[] = {
     {"shell", 0, "sbxsh", "make sbxsh the login shell: sandboxed where PAM is not asked, too"},
     {"key", 0, "FILE", "add the public keys in FILE to " SBX_KEYS_DIR "/USER"},
+    {"share-group", 0, "GROUP",
+     "let GROUP and USER work together in the policy's read_write folders"},
     {"dry-run", 'n', NULL, "only say what would be done"},
     {0},
 };
@@ -352,6 +483,7 @@ static int enroll(int argc, char **argv)
 	    .policy_file = line.common.policy_file,
 	    .shell = sbx_command_line_value(&line, "shell"),
 	    .key_file = sbx_command_line_value(&line, "key"),
+	    .share_group = sbx_command_line_value(&line, "share-group"),
 	    .dry_run = sbx_command_line_value(&line, "dry-run") != NULL,
 	    .json = line.common.json,
 	};
@@ -383,6 +515,8 @@ const struct sbx_verb sbx_verb_enroll = {
 	"workspace; then adds USER to the group. Says what was done and what comes next. Doing\n"
 	"it twice changes nothing more. Root, users of the system and you yourself are refused.\n"
 	"Keys are put where USER cannot change them. The login shell is not changed unless "
-	"asked.\n",
+	"asked.\n"
+	"With --share-group the folders that 'read_write' in the policy names become the\n"
+	"group's, with all in them, and so does what is made there later.\n",
     .run_own = enroll,
 };

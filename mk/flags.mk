@@ -48,7 +48,7 @@ endif
 
 # --- Libraries -----------------------------------------------------------------------------------
 
-PKGS_NEEDED := libseccomp libcap-ng jansson libcurl
+PKGS_NEEDED := libseccomp libcap-ng jansson libcurl libacl
 
 pkg-libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo '$(2)')
 # libpam and libiniparser have a .pc file only in newer releases.
@@ -57,6 +57,7 @@ INIPARSER_LIBS ?= $(call pkg-libs,iniparser,-liniparser)
 CAPNG_LIBS ?= $(call pkg-libs,libcap-ng,-lcap-ng)
 SECCOMP_LIBS ?= $(call pkg-libs,libseccomp,-lseccomp)
 JSON_LIBS ?= $(call pkg-libs,jansson,-ljansson)
+ACL_LIBS ?= $(call pkg-libs,libacl,-lacl)
 JSON_CFLAGS ?= $(shell $(PKG_CONFIG) --cflags jansson 2>/dev/null)
 CMOCKA_LIBS ?= $(call pkg-libs,cmocka,-lcmocka)
 

@@ -39,7 +39,7 @@ $(UNIT_PROGRAMS): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o \
 		$(call objects,$(UNIT_HELPERS)) $(FRONT_ENDS) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(CFLAGS_ALL) -pie $(LDFLAGS_ALL) -o $@ $^ \
-		$(CMOCKA_LIBS) $(PAM_LIBS) $(JSON_LIBS) $(SECCOMP_LIBS) $(CORE_LIBS)
+		$(CMOCKA_LIBS) $(PAM_LIBS) $(JSON_LIBS) $(ACL_LIBS) $(SECCOMP_LIBS) $(CORE_LIBS)
 
 # Static: they have to run in any root file system.
 $(PROBES): $(BUILD)/tests/probe/%: $(BUILD)/obj/tests/probe/%.o

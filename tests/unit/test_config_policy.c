@@ -88,7 +88,8 @@ static void test_defaults(void **state)
 	assert_int_equal(sbx_strv_length(policy->env_pass), 8);
 	for (size_t i = 0; i < 8; i++)
 		assert_string_equal(policy->env_pass[i], env_pass[i]);
-	assert_string_equal(policy->path, "/home/agent/.local/bin:/home/agent/.cargo/bin:/home/agent/go/bin:/usr/local/bin:/usr/bin:/bin");
+	assert_string_equal(policy->path, "/home/agent/.local/bin:/home/agent/.cargo/bin:/home/"
+					  "agent/go/bin:/usr/local/bin:/usr/bin:/bin");
 	assert_int_equal(policy->landlock, SBX_LANDLOCK_PREFER);
 	assert_true(policy->git_credentials);
 	sbx_policy_free(policy);
@@ -372,6 +373,8 @@ static const struct {
     {"shell = /usr/local/bin/sbxsh", "would start itself"},
     {"shell = /bin/bash -l", "shell: takes one word"},
     {"read_only = srv", "read_only: not an absolute path"},
+    {"read_only = /srv/*", "read_only: wildcards are not expanded"},
+    {"read_write = /srv/[a-z]:/x", "read_write: wildcards are not expanded"},
     {"read_only = \"\"", "read_only: there is no path"},
     {"read_only = ?", "read_only: there is no path"},
     {"read_only = ?"

@@ -63,12 +63,14 @@ static void test_keys(void **state)
 static void test_uid_min(void **state)
 {
 	(void)state;
-	assert_int_equal(sbx_login_defs_uid_min(""), 1000);
-	assert_int_equal(sbx_login_defs_uid_min("# UID_MIN 7\nUID_MAX 60000\n"), 1000);
-	assert_int_equal(sbx_login_defs_uid_min("UID_MIN\t\t\t  500\n"), 500);
-	assert_int_equal(sbx_login_defs_uid_min("A b\n  UID_MIN 2000"), 2000);
-	assert_int_equal(sbx_login_defs_uid_min("UID_MIN x\nUID_MIN 99999999999\n"), 1000);
-	assert_int_equal(sbx_login_defs_uid_min("UID_MINIMUM 5\n"), 1000);
+	assert_int_equal(sbx_login_defs_minimum("", "UID_MIN"), 1000);
+	assert_int_equal(sbx_login_defs_minimum("# UID_MIN 7\nUID_MAX 60000\n", "UID_MIN"), 1000);
+	assert_int_equal(sbx_login_defs_minimum("UID_MIN\t\t\t  500\n", "UID_MIN"), 500);
+	assert_int_equal(sbx_login_defs_minimum("A b\n  UID_MIN 2000", "UID_MIN"), 2000);
+	assert_int_equal(sbx_login_defs_minimum("UID_MIN x\nUID_MIN 99999999999\n", "UID_MIN"),
+			 1000);
+	assert_int_equal(sbx_login_defs_minimum("UID_MIN 500\nGID_MIN 600\n", "GID_MIN"), 600);
+	assert_int_equal(sbx_login_defs_minimum("UID_MINIMUM 5\n", "UID_MIN"), 1000);
 }
 
 static void test_account_check(void **state)

@@ -86,6 +86,7 @@ complete -c sbxctl -n "__sbxctl_option $verbs" -l group -x -a '(__fish_complete_
 complete -c sbxctl -n "__sbxctl_option $verbs" -s h -l help -d 'Tell about the verb'
 complete -c sbxctl -n '__sbxctl_option enroll' -l shell -x -a sbxsh -d 'Login shell'
 complete -c sbxctl -n '__sbxctl_option enroll' -l key -r -F -d 'Public keys'
+complete -c sbxctl -n '__sbxctl_option enroll' -l share-group -x -a '(__fish_complete_groups)' -d 'Share its folders with them'
 complete -c sbxctl -n '__sbxctl_option unenroll' -l shell -r -F -d 'Login shell'
 complete -c sbxctl -n '__sbxctl_option enroll unenroll' -s n -l dry-run -d 'Only say what would be done'
 complete -c sbxctl -n '__sbxctl_option secret' -l raw -d 'As it is'
