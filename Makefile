@@ -37,7 +37,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 # These make a program that runs while building; they are no part of the library.
 FILTER_GENERATOR := sandbox/filter_gen.c sandbox/filter_rules.c
 # Linked into the static programs only.
-STATIC_SOURCES := base/no_nss.c
+STATIC_SOURCES := base/no_nss.c sandbox/no_scope.c
 LIBRARY_SOURCES := $(filter-out $(FILTER_GENERATOR) $(STATIC_SOURCES),$(wildcard base/*.c sandbox/*.c config/*.c))
 MODULE_SOURCES := $(wildcard pam_module/*.c)
 KEEPER_SOURCES := $(wildcard keeper/*.c)

@@ -3,13 +3,16 @@
 #include "base/paths.h"
 #include "control/check.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static void check_keeper(struct sbx_check *check)
@@ -45,12 +48,29 @@ static void check_kernel(struct sbx_check *check)
 	}
 }
 
+/* By which systemd is asked for a cgroup. A socket that is there may have nobody behind it. */
+static bool bus_answers(void)
+{
+	static const struct sockaddr_un address = {.sun_family = AF_UNIX,
+						   .sun_path = SBX_SCOPE_BUS};
+	sbx_autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+}
+
 static void check_cgroup(struct sbx_check *check)
 {
 	struct sbx_err err = {0};
 	int v2 = sbx_cgroup_v2.probe(&err);
 	int v1 = v2 > 0 ? 0 : sbx_cgroup_v1.probe(&err);
 
+	if (sbx_cgroup_systemd.probe(NULL) > 0 && !bus_answers()) {
+		sbx_findings_add(&check->findings, SBX_FINDING_ERROR, SBX_SCOPE_BUS,
+				 "systemd cannot be asked for a cgroup, so logins are refused: %s",
+				 strerror(errno));
+		sbx_findings_remedy(&check->findings,
+				    "apt-get install dbus; systemctl start dbus.socket");
+	}
 	if (v2 > 0 || v1 > 0)
 		return;
 	sbx_findings_add(&check->findings, SBX_FINDING_ERROR, "/sys/fs/cgroup",

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/number.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/confine.h"
 #include "sandbox/policy.h"
 #include "sandbox/protocol.h"
@@ -348,6 +349,8 @@ static void remove_name(const struct keeper *keeper)
  */
 static void remove_cgroup(const struct keeper *keeper)
 {
+	if (sbx_cgroup_is_managed(keeper->cgroup_name))
+		return;
 	for (size_t i = 0; i < keeper->n_parts; i++)
 		(void)sbx_write_all(part_fd(i, 2), "0", 1);
 	for (int tries = 0; tries < CGROUP_TRIES; tries++) {

@@ -48,7 +48,7 @@ endif
 
 # --- Libraries -----------------------------------------------------------------------------------
 
-PKGS_NEEDED := libseccomp libcap-ng jansson libcurl libacl
+PKGS_NEEDED := libseccomp libcap-ng jansson libcurl libacl libsystemd
 
 pkg-libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo '$(2)')
 # libpam and libiniparser have a .pc file only in newer releases.

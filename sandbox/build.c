@@ -266,7 +266,7 @@ static int do_cgroup(const struct build *build, const struct sbx_op *op, struct 
 		int rc;
 
 		sbx_str_add(&target, op->target);
-		if (build->cgroup->driver != &sbx_cgroup_v2)
+		if (!build->cgroup->driver->unified)
 			sbx_str_addf(&target, "/%s", part->label);
 		if (target.rc < 0)
 			return sbx_fail(err, -target.rc, "cgroup: %s", strerror(-target.rc));

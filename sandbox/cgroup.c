@@ -11,7 +11,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static const struct sbx_cgroup_driver *const drivers[] = {&sbx_cgroup_v2, &sbx_cgroup_v1};
+static const struct sbx_cgroup_driver *const drivers[] = {&sbx_cgroup_systemd, &sbx_cgroup_v2,
+							  &sbx_cgroup_v1};
 
 static void part_done(struct sbx_cgroup_part *part)
 {
@@ -154,17 +155,32 @@ int sbx_cgroup_part_open(const char *label, const char *mount_path, const char *
 	return 0;
 }
 
-static int make_name(const char *user, char **ret_name, struct sbx_err *err)
+int sbx_cgroup_plain_name(const char *user, uint64_t random, char **ret_name)
 {
 	sbx_autostr struct sbx_str name = {0};
+
+	sbx_str_addf(&name, "%s@%016" PRIx64, user, random);
+	return sbx_str_take(&name, ret_name);
+}
+
+static int make_name(const char *user, struct sbx_cgroup *cgroup, struct sbx_err *err)
+{
 	uint64_t random;
+	int rc;
 
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return sbx_fail(err, errno, "getrandom: %s", strerror(errno));
-	sbx_str_addf(&name, "%s@%016" PRIx64, user, random);
-	if (sbx_str_take(&name, ret_name) < 0)
-		return sbx_fail(err, ENOMEM, "cgroup: %s", strerror(ENOMEM));
-	return 0;
+	rc = (cgroup->driver != NULL ? cgroup->driver->make_name
+				     : sbx_cgroup_plain_name)(user, random, &cgroup->name);
+	return rc < 0 ? sbx_fail(err, -rc, "cgroup: %s", strerror(-rc)) : 0;
+}
+
+bool sbx_cgroup_is_managed(const char *name)
+{
+	const size_t length = strlen(name);
+	const size_t suffix = strlen(SBX_CGROUP_MANAGED_SUFFIX);
+
+	return length >= suffix && strcmp(name + length - suffix, SBX_CGROUP_MANAGED_SUFFIX) == 0;
 }
 
 /* Lines are "NUMBER:CONTROLLER,CONTROLLER:PATH", cgroups(7). */
@@ -251,7 +267,7 @@ int sbx_cgroup_create(const struct sbx_plan *plan, struct sbx_cgroup **ret_cgrou
 		rc = choose_driver(cgroup, err);
 	}
 	if (rc == 0)
-		rc = make_name(plan->user, &cgroup->name, err);
+		rc = make_name(plan->user, cgroup, err);
 	if (rc < 0)
 		return rc;
 	if (cgroup->driver != NULL)
@@ -276,4 +292,20 @@ int sbx_cgroup_join(const int *join_fds, size_t n_fds, struct sbx_err *err)
 			return sbx_fail(err, -rc, "enter the sandbox's cgroup: %s", strerror(-rc));
 	}
 	return 0;
+}
+
+int sbx_cgroup_plain_enter(const struct sbx_plan *plan, struct sbx_cgroup *cgroup,
+			   struct sbx_err *err)
+{
+	int fds[SBX_CGROUP_MAX];
+
+	(void)plan;
+	for (size_t i = 0; i < cgroup->n_parts; i++)
+		fds[i] = cgroup->parts[i].join_fd;
+	return sbx_cgroup_join(fds, cgroup->n_parts, err);
+}
+
+int sbx_cgroup_enter(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, struct sbx_err *err)
+{
+	return cgroup->driver != NULL ? cgroup->driver->enter(plan, cgroup, err) : 0;
 }

@@ -16,6 +16,8 @@
 
 #define SBX_CGROUP_PARENT "sbx" /* below the root of each hierarchy */
 #define SBX_CGROUP_MAX 3	/* hierarchies: memory, pids, cpu */
+/* Ends the name of a cgroup that somebody else, systemd, makes and removes; and no other's. */
+#define SBX_CGROUP_MANAGED_SUFFIX ".scope"
 
 /* One hierarchy's part. All descriptors are owned by the struct sbx_cgroup. */
 struct sbx_cgroup_part {
@@ -38,16 +40,25 @@ struct sbx_cgroup {
 /* What differs between the ways a kernel offers limits. */
 struct sbx_cgroup_driver {
 	const char *name;
+	bool unified; /* one directory for all limits: cgroup v2 */
 	/* 1 if this driver fits the machine, 0 if not, -errno. */
 	int (*probe)(struct sbx_err *err);
 	/* True if the user was given directories to make cgroups with these limits in. */
 	bool (*delegated)(void);
+	/* What a sandbox's directories are called. Returns 0 or -errno. */
+	int (*make_name)(const char *user, uint64_t random, char **ret_name);
 	/* Make cgroup->name in each hierarchy, set the plan's limits, open the descriptors. */
 	int (*create)(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, struct sbx_err *err);
+	/*
+	 * Put the calling process, the launcher, in. A driver for which a cgroup begins with
+	 * its first process does here, and not in create(), what create() says.
+	 */
+	int (*enter)(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, struct sbx_err *err);
 };
 
 extern const struct sbx_cgroup_driver sbx_cgroup_v1;
 extern const struct sbx_cgroup_driver sbx_cgroup_v2;
+extern const struct sbx_cgroup_driver sbx_cgroup_systemd;
 
 /*
  * Make a new cgroup with the plan's limits in force. A limit that cannot be put in
@@ -60,6 +71,15 @@ extern const struct sbx_cgroup_driver sbx_cgroup_v2;
  */
 int sbx_cgroup_create(const struct sbx_plan *plan, struct sbx_cgroup **ret_cgroup,
 		      struct sbx_err *err);
+
+/*
+ * Put the calling process, which must have one thread, into a new cgroup as the first; no
+ * process may have been forked since that is to share the descriptors in it.
+ */
+int sbx_cgroup_enter(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, struct sbx_err *err);
+
+/* True if the cgroup of this name is not ours to remove. */
+bool sbx_cgroup_is_managed(const char *name);
 
 /* Remove it again, for a start that failed. False: a process is still in it; try again. */
 bool sbx_cgroup_remove(const struct sbx_cgroup *cgroup);
@@ -88,6 +108,10 @@ int sbx_cgroup_own_path(const char *controller, char **ret_path, struct sbx_err 
 int sbx_cgroup_part_open(const char *label, const char *mount_path, const char *name,
 			 const char *join_file, struct sbx_cgroup_part *ret_part,
 			 struct sbx_err *err);
+/* Shared by the drivers that make directories themselves. */
+int sbx_cgroup_plain_name(const char *user, uint64_t random, char **ret_name);
+int sbx_cgroup_plain_enter(const struct sbx_plan *plan, struct sbx_cgroup *cgroup,
+			   struct sbx_err *err);
 /* Shared by the drivers: write a number, or 'text' when it is not NULL, to a file of the part. */
 int sbx_cgroup_set(const struct sbx_cgroup_part *part, const char *file, const char *text,
 		   uint64_t value, struct sbx_err *err);

@@ -181,5 +181,7 @@ const struct sbx_cgroup_driver sbx_cgroup_v1 = {
     .name = "cgroup v1",
     .probe = v1_probe,
     .delegated = v1_delegated,
+    .make_name = sbx_cgroup_plain_name,
     .create = v1_create,
+    .enter = sbx_cgroup_plain_enter,
 };

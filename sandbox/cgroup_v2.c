@@ -169,7 +169,10 @@ static int v2_create(const struct sbx_plan *plan, struct sbx_cgroup *cgroup, str
 
 const struct sbx_cgroup_driver sbx_cgroup_v2 = {
     .name = "cgroup v2",
+    .unified = true,
     .probe = v2_probe,
     .delegated = v2_delegated,
+    .make_name = sbx_cgroup_plain_name,
     .create = v2_create,
+    .enter = sbx_cgroup_plain_enter,
 };

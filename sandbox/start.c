@@ -34,7 +34,7 @@
 struct start {
 	const struct sbx_plan *plan;
 	const struct sbx_state *state;
-	const struct sbx_cgroup *cgroup;
+	struct sbx_cgroup *cgroup;
 	const struct sbx_sources *sources; /* NULL: the plan has no user namespace */
 	int keeper_fd;			   /* the program, opened in the host's view */
 	int status_fd;			   /* our end; a struct sbx_err goes out on it */
@@ -199,15 +199,6 @@ static void prefer_others_for_oom(void)
 		(void)sbx_write_all(fd, score, strlen(score));
 }
 
-static int enter_cgroup(const struct sbx_cgroup *cgroup, struct sbx_err *err)
-{
-	int fds[SBX_CGROUP_MAX];
-
-	for (size_t i = 0; i < cgroup->n_parts; i++)
-		fds[i] = cgroup->parts[i].join_fd;
-	return sbx_cgroup_join(fds, cgroup->n_parts, err);
-}
-
 static int write_map(const char *file, const char *text, struct sbx_err *err)
 {
 	sbx_autoclose int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -276,7 +267,7 @@ static int launch(const struct start *start, struct sbx_err *err)
 	 */
 	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	/* Before unshare(2): the cgroup a process is in then becomes the namespace's root. */
-	rc = enter_cgroup(start->cgroup, err);
+	rc = sbx_cgroup_enter(start->plan, start->cgroup, err);
 	if (rc < 0)
 		return rc;
 	rc = make_namespaces(start->plan, err);

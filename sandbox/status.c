@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/number.h"
 #include "base/str.h"
+#include "sandbox/cgroup.h"
 #include "sandbox/session.h"
 
 #include <errno.h>
@@ -233,6 +234,8 @@ static void remove_cgroups(const struct sbx_status *status)
 {
 	static const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_MS * 1000000L};
 
+	if (sbx_cgroup_is_managed(status->cgroup_name))
+		return;
 	for (int tries = 0; tries < REMOVE_TRIES; tries++) {
 		bool busy = false;
 

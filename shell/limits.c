@@ -49,7 +49,7 @@ const char *sbx_limits_mechanism(void)
 {
 	const struct sbx_cgroup_driver *driver = sbx_cgroup_delegated();
 
-	if (driver == &sbx_cgroup_v2)
+	if (driver != NULL && driver->unified)
 		return "a cgroup v2 of your own, for all processes together";
 	if (driver != NULL)
 		return "a cgroup v1 of your own, for all processes together";
